@@ -53,4 +53,9 @@ Error system_error(int reason, std::string_view what) {
   return Error(message);
 }
 
+Error cannot_open(const std::filesystem::path& path, int reason) {
+  if (reason == ENOENT) return error("there is no such file").at(path.string());
+  return system_error(reason, "the file cannot be opened").at(path.string());
+}
+
 }  // namespace tenon

@@ -1,6 +1,7 @@
 // Failures of the machine rather than of what it is given: no space, no memory, no rights, a missing part or
 // device.
 #pragma once
+#include <filesystem>
 #include <string_view>
 
 #include "base/error.h"
@@ -19,5 +20,7 @@ Error environment_error(fmt::format_string<Args...> text, Args&&... args) {
 /// the machine where it lacks space, memory, rights, processes or open files, or a disk is broken; else bad
 /// input.
 Error system_error(int reason, std::string_view what);
+/// Why the file at this path could not be opened.
+Error cannot_open(const std::filesystem::path&, int reason);
 
 }  // namespace tenon

@@ -1,4 +1,3 @@
-// Reading by pread, whole or failing.
 #include "base/input_file.h"
 
 #include <fcntl.h>
@@ -7,6 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
+#include <iterator>
 #include <new>
 
 #include "base/environment.h"
@@ -17,13 +18,13 @@ namespace tenon {
 InputFile::InputFile(const std::filesystem::path& path) : path_(path) {
   struct stat info = {};
   if (::stat(path_.c_str(), &info) != 0)
-    throw system_error(errno, "the file cannot be opened").at(path_.string());
+    throw cannot_open(path_, errno);
   if (S_ISDIR(info.st_mode)) throw error("this is a folder, not a file").at(path_.string());
   if (!S_ISREG(info.st_mode))
     throw error("this is not a regular file").at(path_.string()).hint("copy it to disk first");
   remember_input(path_, info);
   file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file_ < 0) throw system_error(errno, "the file cannot be opened").at(path_.string());
+  if (file_ < 0) throw cannot_open(path_, errno);
   size_ = static_cast<std::uint64_t>(info.st_size);
 }
 
@@ -52,6 +53,13 @@ std::vector<std::byte> InputFile::read_all() const {
   } catch (const std::bad_alloc&) {
     throw environment_error("there is no memory for the {} bytes of the file", size_).at(path_.string());
   }
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path)) throw error("this is a folder, not a file").at(path.string());
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw cannot_open(path, errno);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace tenon

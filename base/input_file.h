@@ -1,14 +1,15 @@
-// A regular file opened for reading.
+// Files opened for reading.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tenon {
 
-/// Every failure throws Error with the path: missing, a folder, not readable, cut while being read.
+/// A regular file. Every failure throws Error with the path: missing, a folder, not readable, cut while being read.
 class InputFile {
  public:
   explicit InputFile(const std::filesystem::path& path);
@@ -26,5 +27,8 @@ class InputFile {
   int file_ = -1;
   std::uint64_t size_ = 0;
 };
+
+/// All of a file, or of a pipe. Throws Error with the path.
+std::string read_text(const std::filesystem::path& path);
 
 }  // namespace tenon

@@ -57,7 +57,7 @@ int open_inside(int folder, const std::filesystem::path& path) {
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), for_reading));
-  if (file.fd < 0) throw system_error(errno, "the file cannot be opened").at(path.string());
+  if (file.fd < 0) throw cannot_open(path, errno);
   return map(file.fd, path);
 }
 
@@ -68,7 +68,7 @@ std::shared_ptr<const MappedFile> MappedFile::open_beneath(const std::filesystem
   const Descriptor file(open_inside(above.fd, path));
   if (file.fd < 0 && (errno == EXDEV || errno == ELOOP))
     throw error("the path leads out of the folder {}", folder.string()).at(path.string());
-  if (file.fd < 0) throw system_error(errno, "the file cannot be opened").at((folder / path).string());
+  if (file.fd < 0) throw cannot_open(folder / path, errno);
   return map(file.fd, folder / path);
 }
 

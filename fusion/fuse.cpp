@@ -16,18 +16,21 @@ namespace tenon {
 namespace {
 
 void check_names(const std::vector<std::string>& names, std::span<const Pass> passes) {
-  std::vector<std::string_view> known;
-  const auto add = [&](std::string_view name) {
-    if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
+  std::vector<std::string_view> known, of_passes;
+  const auto add = [](std::vector<std::string_view>& list, std::string_view name) {
+    if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
   };
   for (const Pass& pass : passes) {
-    add(pass.name);
-    for (const auto rule : pass.rules) add(rule);
+    add(of_passes, pass.name);
+    add(known, pass.name);
+    for (const auto rule : pass.rules) add(known, rule);
   }
   for (const std::string& name : names)
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw error("no pass or rule is called '{}'", name)
-          .hint(fmt::format("did you mean {}? there are {}", nearest(name, known), fmt::join(known, ", ")));
+          .hint(fmt::format(
+              "did you mean {}? the passes are {}; tenon convert --explain-fusion names the rules that apply",
+              nearest(name, known), fmt::join(of_passes, ", ")));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace tenon {
 
 class PlannedTensor;
 class Step;
+class WeightStore;
 
 /// How an operator with kernels of its own is lowered. A fused group belongs to its members' operators.
 struct OpLowering {
@@ -28,6 +29,9 @@ struct OpLowering {
   /// Of one that widens: members of groups that read and write bfloat16 as it lies in memory. Null: none do.
   bool (*reads_halves)(const Node& member, const Group&) = nullptr;
   bool (*writes_halves)(const Node& member, const Group&) = nullptr;
+  /// Members that multiply bytes: the image that they read may lie in memory so, and their group's result
+  /// (runtime/byte_images.h). Null: none do.
+  bool (*takes_bytes)(const Node& member, const Group&, WeightStore&) = nullptr;
 };
 
 /// How any group is lowered: what runs it is called, and the operators that it lowers on their own.

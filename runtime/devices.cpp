@@ -25,11 +25,28 @@ const Device* find_in(std::span<const Device* const> devices, std::string_view n
   return found != devices.end() ? *found : nullptr;
 }
 
-// What a vendor has whose devices are named so; null where none is.
+// What a vendor has whose devices are named so ("cuda", "cuda:1"); null where none is.
 const gpu::Found* gpus_named(std::string_view name) {
+  const std::size_t kind = std::min(name.find(':'), name.size());
+  const std::string_view number = name.substr(std::min(kind + 1, name.size()));
+  const bool is_number = !number.empty() && number.find_first_not_of("0123456789") == number.npos;
   for (const auto vendor : gpu::vendors)
-    if (gpu::name_of(vendor) == name.substr(0, name.find(':'))) return &gpu::find_devices(vendor);
+    if (gpu::name_of(vendor) == name.substr(0, kind) && (kind == name.size() || is_number))
+      return &gpu::find_devices(vendor);
   return nullptr;
+}
+
+Error no_device(const std::string& name, const gpu::Found* gpus) {
+  std::vector<std::string_view> names;
+  const std::vector<const Device*> all = devices();
+  for (const Device* d : all) names.push_back(d->name);
+  const std::string has = fmt::format("this machine has: {}", fmt::join(names, ", "));
+  if (!gpus)
+    return error("there is no device '{}'", name)
+        .hint(fmt::format("devices are cpu, cuda, cuda:1, hip, hip:1 and so on; {}", has));
+  return environment_error("there is no device '{}'{}", name,
+                           gpus->devices.empty() ? ": " + gpus->why_none : "")
+      .hint(has + "; tenon doctor says what it found of GPUs");
 }
 
 }  // namespace
@@ -47,7 +64,8 @@ const Device& find_device(const DeviceChoice& choice) {
   const auto& [name, fallback, precision] = choice;
   if (!fallback.empty() && fallback != cpu_device().name)
     throw error("operators cannot fall back to '{}'", fallback)
-        .hint("--fallback and TENON_FALLBACK may be cpu");
+        .at("--fallback, TENON_FALLBACK")
+        .hint("it may be cpu");
   const bool wants_tf32 = !precision.empty();
   if (wants_tf32 && precision != "tf32")
     throw error("there is no precision '{}'", precision).hint("--precision may be tf32");
@@ -57,12 +75,7 @@ const Device& find_device(const DeviceChoice& choice) {
   const gpu::Found* gpus = gpus_named(name);
   if (const Device* found = gpus ? find_in(gpus->devices, name) : nullptr)
     return gpu::variant(*found, !fallback.empty(), wants_tf32);
-  std::vector<std::string_view> names;
-  const std::vector<const Device*> all = devices();
-  for (const Device* d : all) names.push_back(d->name);
-  throw environment_error("there is no device '{}'{}", name,
-                          gpus && gpus->devices.empty() ? ": " + gpus->why_none : "")
-      .hint(fmt::format("this machine has: {}", fmt::join(names, ", ")));
+  throw no_device(name, gpus);
 }
 
 DeviceChoice default_choice() {

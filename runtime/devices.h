@@ -16,8 +16,8 @@ struct DeviceChoice {
 };
 /// What the environment variables TENON_DEVICE ("cpu" where it is not set) and TENON_FALLBACK say.
 DeviceChoice default_choice();
-/// Throws Error: environment_failed with the names of the devices that there are; usage where the device
-/// cannot be used so.
+/// Throws Error: environment_failed where this machine lacks the device; bad input where no device can have
+/// this name, or the device cannot be used so. Both say which devices there are.
 const Device& find_device(const DeviceChoice&);
 /// Throws as find_device.
 inline const Device& default_device() { return find_device(default_choice()); }

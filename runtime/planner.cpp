@@ -16,6 +16,7 @@
 #include "ir/ops/shape.h"
 #include "runtime/arena.h"
 #include "runtime/buffer_uses.h"
+#include "runtime/byte_images.h"
 #include "runtime/calls/prologue.h"
 #include "runtime/centred_bytes.h"
 #include "runtime/constant_value.h"
@@ -39,9 +40,10 @@ std::string group_text(const Group& group) {
   return text;
 }
 
-std::unique_ptr<Graph> for_device(std::unique_ptr<Graph> graph, const Device& device) {
+std::unique_ptr<Graph> for_device(std::unique_ptr<Graph> graph, const Device& device, WeightStore& weights) {
   widen_small_floats(*graph, device);
   read_bytes(*graph, device);
+  hold_images_in_bytes(*graph, device, weights);
   take_prologues(*graph, device);
   return graph;
 }
@@ -58,7 +60,7 @@ bool never_fails(const Node& node) {
 }  // namespace
 
 Planner::Planner(std::unique_ptr<Graph> graph, OpenDevice& device, PlanOptions options)
-    : graph_(for_device(std::move(graph), device.device)),
+    : graph_(for_device(std::move(graph), device.device, device.weights)),
       open_(device),
       device_(device.device),
       options_(device.device.shares_memory ? PlanOptions{.runs_once = options.runs_once}

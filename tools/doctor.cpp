@@ -123,6 +123,7 @@ void add_doctor(CLI::App& app, int& exit_code) {
       refuse_unused(*verb, "without --describe", {"--isa"});
     else
       refuse_unused(*verb, "with --describe", {"--json", "--roofline", "--selftest", "--only"});
+    if (device->empty()) refuse_unused(*verb, "without --selftest", {"--only"});
     exit_code = !description->empty() ? write_description(*description, *isa)
                 : !device->empty()    ? show_self_test(*device, *only, *json)
                 : *roofline           ? show_roofline(*json)

@@ -144,6 +144,9 @@ Finding gpus(gpu::Vendor vendor) {
     return {found.why_none, vendor == gpu::Vendor::cuda
                                 ? "pip install nvidia-cuda-nvrtc, in an active environment"
                                 : "install hipRTC, a part of ROCm"};
+  if (found.is_broken)
+    return {found.why_none, vendor == gpu::Vendor::cuda ? "nvidia-smi says more: install the driver again"
+                                                        : "rocminfo says more: install the driver again"};
   if (found.devices.empty()) return {"no GPU: " + found.why_none};
   return {fmt::format("{}, {}", counted(found.devices.size(), "GPU"), driver.versions())};
 }

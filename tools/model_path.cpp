@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -39,7 +40,7 @@ Error not_local(const std::string& url) {
 }
 
 Error missing(const fs::path& path) {
-  Error e = error("there is no such file").at(path.string());
+  Error e = cannot_open(path, ENOENT);
   std::vector<std::string> models = names_in(path.parent_path());
   std::erase_if(models, [](const std::string& name) { return !is_model(name); });
   const std::string name = path.filename().string();
@@ -93,8 +94,7 @@ void check_model_path(const std::string& path) {
   std::error_code failed;
   const fs::file_status status = fs::status(path, failed);
   if (status.type() == fs::file_type::not_found) throw missing(path);
-  if (status.type() == fs::file_type::none)
-    throw system_error(failed.value(), "the file cannot be opened").at(path);
+  if (status.type() == fs::file_type::none) throw cannot_open(path, failed.value());
   if (fs::is_directory(status)) throw folder(path);
 }
 

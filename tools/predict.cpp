@@ -51,8 +51,7 @@ int run_predict(PredictVerb o, const CLI::App& verb) {
   if (!device.shares_memory)
     throw error("there is no cost model of {} yet", device.name)
         .at("--device")
-        .hint("predict for a CPU; records for one come from tenon profile --device " + device.name +
-              " --contribute FILE");
+        .hint("predict for a CPU; tenon profile --device " + device.name + " measures it");
   const bool is_elsewhere = machine.has_value();
   if (is_elsewhere) static_cast<void>(machine->of(o.model.threads));
   const auto forced = machine ? isa_of(*machine).force(device) : o.isa.force(device);

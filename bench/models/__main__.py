@@ -133,7 +133,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR/NAME", help="folders written by models/export.py")
     parser.add_argument("--threads", type=int, nargs="+", default=[1], help="one run for each number (default 1)")
     parser.add_argument("--precision", choices=peers.TOLERANCES, default="f32",
-                        help="products of 16 bits: model.bf16.tenon, and the peers' own ways (default f32)")  # fmt: skip
+                        help="products of 16 bits: model.bf16.tenon, and the peers' own ways; int8: model.int8.onnx of quantise.py (default f32)")  # fmt: skip
     parser.add_argument("--streams", type=int, default=1, help="so many callers at once, with --threads each: a row shows milliseconds a call of any")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each peer (default 5)")
     parser.add_argument("--seconds", type=float, default=1.0, help="length of a turn (default 1)")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "build/peers"  # OpenVINO, ncnn and pnnx, where `./dev bench models` installed them
-TOLERANCES = {"f32": 1e-3, "bf16": 5e-2, "f16": 1e-2}  # of the largest value; a peer that is further off is not timed
+TOLERANCES = {"f32": 1e-3, "bf16": 5e-2, "f16": 1e-2, "int8": 0.5}  # of the largest value; a peer that is further off is not timed
+PRECISION_HINTS = {"int8": "f32"}  # of OpenVINO, where it has another name: what is no product of integers
 TORCH_NAMES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
 
 
@@ -58,6 +59,12 @@ def check(result, folder: Path, tolerance: float = TOLERANCES["f32"]) -> None:
             raise Absent(f"output {index} is wrong by {error:.2g} of its largest value")
 
 
+def of_precision(file: str, settings: Settings) -> str:
+    """model.onnx, or model.bf16.onnx."""
+    stem, suffix = file.split(".")
+    return file if settings.precision == "f32" else f"{stem}.{settings.precision}.{suffix}"
+
+
 def existing(file: Path) -> Path:
     if not file.exists():
         raise Absent(f"there is no {file}")
@@ -76,6 +83,8 @@ def installed(package: str):
 
 def module(folder: Path, settings: Settings):
     """The model and its inputs, of this precision."""
+    if settings.precision not in TORCH_NAMES:
+        raise Absent("it runs floats")
     import torch
 
     import models
@@ -123,14 +132,14 @@ def torchscript(folder: Path, settings: Settings) -> Callable[[], object]:
 
 
 def onnx_runtime(folder: Path, settings: Settings) -> Callable[[], object]:
-    """Of 16 bits: the file that `tenon convert --precision` writes."""
+    """Of 16 bits: the file that `tenon convert --precision` writes; of int8 that of quantise.py."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = settings.threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    name = "model.onnx" if settings.precision == "f32" else f"model.{settings.precision}.onnx"
+    name = of_precision("model.onnx", settings)
     try:
         session = onnxruntime.InferenceSession(str(existing(folder / name)), options, providers=["CPUExecutionProvider"])
     except RuntimeError as error:
@@ -142,13 +151,14 @@ def onnx_runtime(folder: Path, settings: Settings) -> Callable[[], object]:
 @cache
 def openvino_model(folder: Path, settings: Settings):
     """In the precision that is asked for: its own default would be bfloat16 on some CPUs."""
+    name = of_precision("model.onnx", settings) if settings.precision == "int8" else "model.onnx"
     config = {
-        "INFERENCE_PRECISION_HINT": settings.precision,
+        "INFERENCE_PRECISION_HINT": PRECISION_HINTS.get(settings.precision, settings.precision),
         "INFERENCE_NUM_THREADS": settings.threads * settings.streams,
         "NUM_STREAMS": settings.streams,
         "PERFORMANCE_HINT": "LATENCY" if settings.streams == 1 else "THROUGHPUT",
     }
-    return installed("openvino").Core().compile_model(str(existing(folder / "model.onnx")), "CPU", config)
+    return installed("openvino").Core().compile_model(str(existing(folder / name)), "CPU", config)
 
 
 def openvino(folder: Path, settings: Settings) -> Callable[[], object]:

@@ -70,7 +70,7 @@ class Tenon:
     """`tenon profile` on the artifact with the inputs that the others get, one process a turn."""
 
     def __init__(self, binary: Path, folder: Path, settings: Settings):
-        artifact = existing(folder / ("model.tenon" if settings.precision == "f32" else f"model.{settings.precision}.tenon"))
+        artifact = existing(folder / peers.of_precision("model.tenon", settings))
         self.settings = settings
         self.command = [str(existing(binary)), "profile", str(artifact), "--threads", str(settings.threads)]
         for index, entry in enumerate(json.loads((folder / "meta.json").read_text())["inputs"]):

@@ -1,10 +1,12 @@
 // Pointwise operators that are not one operator here: alpha, rounding modes, Python numbers, bounds.
 #include "ir/ops/arithmetic.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
 #include "base/error.h"
+#include "converter/aten/half_precision.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
 #include "converter/aten/table.h"
@@ -85,8 +87,19 @@ Results subtract(Call& call, const AbstractValue& from, const AbstractValue& wha
 Results sub(Call& call) { return subtract(call, call.value("self"), right_operand(call, "other")); }
 Results rsub(Call& call) { return subtract(call, call.value("other"), call.value("self")); }
 
+/// Float16 holds neither this number nor one close to it. PyTorch multiplies and divides by numbers in float32.
+bool meets_number_beyond_f16(std::span<const AbstractValue> operands) {
+  constexpr double least_normal = 0x1p-14, largest = 65504;
+  const bool is_beyond = std::any_of(operands.begin(), operands.end(), [&](const AbstractValue& d) {
+    const double size = std::abs(known_real(d).value_or(0));
+    return size > largest ? std::isfinite(size) : size != 0 && size < least_normal;
+  });
+  return is_beyond && result_type(operands) == DType::f16;
+}
+
 Results mul(Call& call) {
   const std::array given = {call.value("self"), right_operand(call, "other")};
+  if (meets_number_beyond_f16(given)) return run_in_f32(mul, call);
   const auto product = [](const Dim& a, const Dim& b) { return a * b; };
   if (auto result = on_integers(call.build, given[0], given[1], product)) return *result;
   const auto x = promoted(call.build, given);
@@ -105,6 +118,7 @@ Results div(Call& call) {
   const std::string rounding = call.word("rounding_mode", "");
   const AbstractValue& other = call.value("other");
   const std::array given = {call.value("self"), rounding.empty() ? right_operand(call, "other") : other};
+  if (rounding.empty() && meets_number_beyond_f16(given)) return run_in_f32(div, call);
   if (rounding.empty()) return tenon::apply(Div{}, promoted(call.build, given, true));
   if (rounding != "floor" && rounding != "trunc") throw error("rounding_mode is '{}'", rounding);
   const bool floor = rounding == "floor";

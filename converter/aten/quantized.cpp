@@ -71,10 +71,18 @@ Quantized quantized_of(Builder& build, const AbstractValue& d) {
   return q;
 }
 
-Ref on_grid(const Ref& x, const Grid& g) {
+namespace {
+
+Ref code_of(const Ref& x, const Grid& g) {
   const Ref code = round(x * (g.scale.literal(1) / g.scale)) + g.zero;
-  return (apply(Clamp{.min = g.low, .max = g.high}, {code}) - g.zero) * g.scale;
+  return apply(Clamp{.min = g.low, .max = g.high}, {code});
 }
+
+Ref number_of(const Ref& code, const Grid& g) { return (code - g.zero) * g.scale; }
+
+}  // namespace
+
+Ref on_grid(const Ref& x, const Grid& g) { return number_of(code_of(x, g), g); }
 
 // PyTorch's ChooseQuantizationParams, in double precision as there.
 Ref on_own_grid(const Ref& x, bool reduced) {
@@ -99,9 +107,12 @@ Ref on_own_grid(const Ref& x, bool reduced) {
 AbstractValue rounded(Builder& build, const Ref& y, const AbstractValue& scale, const AbstractValue& zero,
                       std::int64_t dtype) {
   const auto [low, high] = bounds_of(dtype);
-  const Ref on = on_grid(cast(DType::f32, y), {beside(build, scale, 0, std::nullopt),
-                                               beside(build, zero, 0, std::nullopt), low, high});
-  return as_value({.real = build.tensor(on), .scale = scale, .zero = zero, .dtype = dtype});
+  const Grid grid{beside(build, scale, 0, std::nullopt), beside(build, zero, 0, std::nullopt), low, high};
+  Ref code = code_of(cast(DType::f32, y), grid);
+  // As PyTorch holds it: products of bytes look for bytes.
+  if (dtype != qint32) code = cast(DType::f32, cast(dtype == qint8 ? DType::i8 : DType::u8, code));
+  return as_value(
+      {.real = build.tensor(number_of(code, grid)), .scale = scale, .zero = zero, .dtype = dtype});
 }
 
 std::optional<AbstractValue> quantized_property(std::string_view kind, const AbstractValue& d) {

@@ -91,7 +91,7 @@ Rule times_one() {
 
 Rule plus_zero() {
   return {.name = "plus_zero",
-          .patterns = {x + number("zero"), number("zero") + x},
+          .patterns = {x + number("zero"), number("zero") + x, x - number("zero")},
           .when = [](const Match& m) { return m.number("zero") == 0 && same_type(m); },
           .build = keep_x};
 }

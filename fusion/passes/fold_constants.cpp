@@ -34,14 +34,20 @@ bool takes_bits(const Node& node) {
          node.is<ShiftRight>();
 }
 
-// Products read it as it is.
-bool is_matrix_of_float8(const Node& node) {
-  return node.is<Cast>() && is_float8(node.input()->dtype()) && node.output()->rank() >= 2;
+bool is_matrix(const Shape& shape) {
+  return std::count_if(shape.begin(), shape.end(), [](const Dim& d) { return !(d == Dim(1)); }) >= 2;
+}
+
+// Products and convolutions read it as it is.
+bool is_matrix_of_codes(const Node& node) {
+  const DType from = node.input()->dtype();
+  return node.is<Cast>() && (is_float8(from) || from == DType::i8 || from == DType::u8) &&
+         is_matrix(node.output()->shape());
 }
 
 bool foldable(const Node& node) {
   if (!node.regions().empty() || node.num_outputs() != 1 || draws_random(node)) return false;
-  if (is_matrix_of_float8(node)) return false;
+  if (is_matrix_of_codes(node)) return false;
   for (const auto& [name, value] : node.op().attributes())
     if (is_symbolic(value)) return false;
   std::size_t in = 0;

@@ -274,6 +274,10 @@ class Block {
       tile.partial = g_.c + col;
       tile.partial_row = offsets_.c + row;
     }
+    if (g_.integers) {
+      tile.integer_offsets = g_.integers->offsets + col;
+      tile.integer_scales = g_.integers->scales + col;
+    }
     if (k.last) {
       tile.bias = e.bias ? e.bias + col : nullptr;
       tile.activation = e.activation;
@@ -302,6 +306,7 @@ class Block {
       g_.epilogue.hook(g_.epilogue.context, hot, hook_cols, g_.hook_row + row, rows, g_.hook_col + cols.first,
                        cols.count);
     }
+    if (g_.hook_stores) return;
     for (long i = 0; i < rows; i++) {
       const long at = offsets_.c[row - first_row_ + i] + cols.first;
       const float* h = hot + i * hook_cols;
@@ -356,6 +361,7 @@ class Block {
     tile.c += panels * tile.c_panel_stride;
     if (tile.partial) tile.partial += cols;
     if (tile.bias) tile.bias += cols;
+    if (tile.integer_scales) tile.integer_offsets += cols, tile.integer_scales += cols;
     if (tile.residual) tile.residual += cols;
     if (tile.added) tile.added += cols;
     if (rounded.residual) rounded.residual = tile.rounding->further(rounded.residual, cols);

@@ -1,6 +1,8 @@
 // The one matrix product behind GEMM, convolutions and transposed convolutions: rows of A and C may lie
 // anywhere.
 #pragma once
+#include <cstdint>
+
 #include "base/dtype.h"
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/isa.h"
@@ -30,6 +32,13 @@ struct PanelRows {
         per_run(b_type == DType::bf16 ? (run_length + 1) / 2 : run_length) {}
 };
 
+/// Of each column of a product of integers: the number that its sums stand for is (sum + offset) * scale.
+/// Whole panels of them.
+struct ColumnsOfIntegers {
+  const std::int32_t* offsets;
+  const float* scales;
+};
+
 /// C[m][n] = epilogue(sum over k of A[m][k] * B[k][n]), summed in float32.
 struct RowGemm {
   long rows = 0;
@@ -49,9 +58,12 @@ struct RowGemm {
   const float* b = nullptr;
   long b_row_stride = 0;
   long b_panel_stride = 0;
-  // f32, f16 or bf16. i8: the words of A are four unsigned bytes each, those of B four signed ones, C is
-  // int32; only whole panels, no epilogue, and no depth above 4096 words.
+  // f32, f16 or bf16. i8: the words of A are four unsigned bytes each, those of B four signed ones, the sums
+  // are int32; no depth above 4096 words.
   DType b_type = DType::f32;
+  // Of i8: makes floats of the sums, which get the epilogue. Else they are stored, in whole panels, with
+  // none.
+  const ColumnsOfIntegers* integers = nullptr;
   // All of A are values of bfloat16: with such a B, the CPU's dot product of bfloat16 pairs may be used, for
   // which subnormal numbers are zeros.
   bool a_is_bf16 = false;
@@ -60,6 +72,8 @@ struct RowGemm {
   float* c = nullptr;
   // In place of c: bfloat16, rounded to nearest even once the epilogue is done. No depth above max_depth.
   std::uint16_t* c_halves = nullptr;
+  // The hook writes the result elsewhere, not to c. No depth above max_depth.
+  bool hook_stores = false;
   long c_stride = 0;
   RowMap c_rows;
   Epilogue epilogue = {};

@@ -21,14 +21,14 @@ enum class TileForm {
   f16,       // the same, B in float16
   bf16,      // two elements of A by a row of pairs of B in bfloat16
   bf16_dot,  // the same, A in pairs of bfloat16, by the CPU's instruction for that
-  bytes,     // four unsigned bytes of A by four signed ones of B; 32-bit sums, with nothing added to them
+  bytes,     // four unsigned bytes of A by four signed ones of B; 32-bit sums
 };
 /// Can this CPU run tiles of this form?
 bool runs_tile(TileForm form);
 
 /// The operands of one row tile and some consecutive column panels. Offsets and strides count words of four
-/// bytes: an element in float32, a pair of 16-bit ones. partial, residual, added, rounded and bias move
-/// on by panel_cols with each panel, c by c_panel_stride.
+/// bytes: an element in float32, a pair of 16-bit ones. partial, residual, added, rounded, bias and
+/// those of integers move on by panel_cols with each panel, c by c_panel_stride.
 struct Tile {
   const float* a;
   const long* a_row;
@@ -48,6 +48,9 @@ struct Tile {
   const long* partial_row;
   const float* residual;
   const long* residual_row;
+  // Of integers: (sum + offset) * scale before all that follows. Null: they stay integers.
+  const std::int32_t* integer_offsets = nullptr;
+  const float* integer_scales = nullptr;
   const float* bias;
   Activation activation;
   const float* added;  // behind the activation; null: nothing

@@ -6,6 +6,7 @@ namespace {
 
 // Four bytes of A, unsigned, by four of B, signed, added to 32-bit integers, which wrap around.
 struct DotOfBytes {
+  static constexpr bool sums_are_integers = true;
   static constexpr int depth = 1;
   static constexpr int vector_words = VL;
   using Stored = vf;

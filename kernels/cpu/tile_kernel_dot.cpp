@@ -7,6 +7,7 @@ namespace {
 // Both products are exact, and are added in float32 one after the other, the second first. Subnormal numbers
 // count as zero (Intel's manual, VDPBF16PS).
 struct DotOfPairs {
+  static constexpr bool sums_are_integers = false;
   static constexpr int depth = 1;
   static constexpr int vector_words = VL;
   using Stored = vf;

@@ -57,6 +57,20 @@ static TENON_INLINE void add_rows(vf (&sum)[Rows][Vectors], const float* from, c
       });
 }
 
+// Makes the numbers of sums that are integers. Columns lie in whole vectors.
+template <int Rows, int Vectors>
+static TENON_INLINE void scale_integers(vf (&sum)[Rows][Vectors], const std::int32_t* offsets,
+                                        const float* scales) {
+  TENON_UNROLL
+  for (int j = 0; j < Vectors; j++) {
+    const vi offset = load(offsets + j * VL);
+    const vf scale = load(scales + j * VL);
+    TENON_UNROLL
+    for (int i = 0; i < Rows; i++)
+      sum[i][j] = __builtin_convertvector(reinterpret_cast<vi>(sum[i][j]) + offset, vf) * scale;
+  }
+}
+
 // One step of the tile, `Depth` words of A deep. A form has
 //   depth             words of A in a whole step
 //   vector_words      words of B in a vector of columns
@@ -64,6 +78,7 @@ static TENON_INLINE void add_rows(vf (&sum)[Rows][Vectors], const float* from, c
 //   load(p)           -> Stored
 //   factor<k>(stored) -> a vector of columns for word k
 //   add(sum, x, factor)
+//   sums_are_integers
 template <class Form, int Depth, int Rows, int Vectors, class Pointers>
 static TENON_INLINE void add_step(vf (&sum)[Rows][Vectors], const Pointers& a, long k, const float* b,
                                   long b_panel_stride) {
@@ -138,6 +153,9 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
           b += t.b_row_stride;
         }
       }
+    }
+    if constexpr (Form::sums_are_integers) {
+      if (t.integer_scales) scale_integers(sum, t.integer_offsets + col, t.integer_scales + col);
     }
     if (t.partial) add_rows(sum, t.partial + col, t.partial_row, last_lanes);
     if (t.bias) {

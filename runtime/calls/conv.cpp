@@ -1,5 +1,6 @@
 #include "runtime/calls/conv.h"
 
+#include "runtime/byte_images.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/widen.h"
 
@@ -64,6 +65,16 @@ std::optional<ConvCall> ConvCall::match_halves(const Planner& planner, const Gro
     if (!half || group.contains(half)) return std::nullopt;
     auto call = call_of(planner, group, *member, group.outer(half));
     return call && call->weights.defined() ? call : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<ConvCall> ConvCall::match_bytes(const Planner& planner, const Group& group) {
+  for (const Node* member : group.members()) {
+    if (!member->is<Conv>()) continue;
+    const auto made = ScaledBytes::of(member->input(0));
+    if (!made || group.contains(made->bytes)) return std::nullopt;
+    return call_of(planner, group, *member, group.outer(made->bytes));
   }
   return std::nullopt;
 }

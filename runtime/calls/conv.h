@@ -27,6 +27,8 @@ struct ConvCall {
   static std::optional<ConvCall> match_any_weights(const Planner&, const Group&);
   /// As match, where the group begins with a cast of its image from bfloat16 (runtime/widen.h): `x` is that
   /// image.
+  /// Of a group that begins with what makes float32 of an image of bytes (ScaledBytes), which is x.
+  static std::optional<ConvCall> match_bytes(const Planner&, const Group&);
   static std::optional<ConvCall> match_halves(const Planner&, const Group&);
   /// Of operands of one dtype.
   Work work() const;

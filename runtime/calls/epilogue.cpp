@@ -8,6 +8,7 @@
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/slices_by_index.h"
+#include "runtime/centred_bytes.h"
 #include "runtime/loop_builder.h"
 #include "runtime/widen.h"
 
@@ -26,7 +27,6 @@ class Matcher {
         shape_(eval(anchor.output()->shape(), {})) {}
 
   std::optional<Epilogue> match(const Value* bias) {
-    const Value* const read = options_.halves && widened_for(anchor_) ? anchor_.input(0) : nullptr;
     if (group_.results().size() != 1 || eval(group_.results()[0]->shape(), {}) != shape_) return std::nullopt;
     if (bias) {
       epilogue_.bias = group_.outer(bias);
@@ -36,8 +36,9 @@ class Matcher {
     const Value* current = anchor_.output();
     std::vector<const Node*> rest;
     int gathers = 0;
+    const auto fed = feeding();
     for (const Node* member : group_.members()) {
-      if (member == &anchor_ || member->output() == read) continue;
+      if (fed.contains(member)) continue;
       if (options_.gathers && slices_by_index(*member)) {  // the addition behind it takes it
         ++gathers;
         continue;
@@ -138,7 +139,9 @@ class Matcher {
 
   bool lower_f32(const std::vector<const Node*>& rest, const Value* current) {
     const DType type = group_.results()[0]->dtype();
-    if (type != DType::f32 && !(options_.halves && type == DType::bf16)) return false;
+    const bool fits =
+        type == DType::f32 || (options_.halves && type == DType::bf16) || (options_.bytes && is_byte(type));
+    if (!fits) return false;
     auto lowered = lower(rest, current, nullptr);
     if (!lowered) return false;
     epilogue_.program = std::move(lowered->program);

@@ -33,6 +33,7 @@ struct MatrixStrides {
 struct EpilogueOptions {
   bool gathers = false;  // the first operator may add rows that indices choose
   bool halves = false;   // the anchor may read a cast of bfloat16, and the result be of bfloat16
+  bool bytes = false;    // the anchor may read what is made of bytes, and the result be bytes
 };
 
 /// bias, residual, relu, then a loop program for all that follows. Values are those of the graph's body.

@@ -23,8 +23,8 @@ ConstantValue behind_views(ConstantValue v) {
 
 }  // namespace
 
-std::optional<NumberGrid> grid_of(const Value* value) {
-  ConstantValue v = behind_views(ConstantValue(value));
+std::optional<NumberGrid> grid_of(const Value* value, const Node* group) {
+  ConstantValue v = behind_views(ConstantValue(value, group));
   if (!v.node() || !v.node()->is<Mul>() || v.value()->dtype() != DType::f32) return std::nullopt;
   const std::size_t side = number(v.operand(1)) ? 1 : 0;
   const auto scale = number(v.operand(side));

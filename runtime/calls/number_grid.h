@@ -12,8 +12,8 @@ struct NumberGrid {
   int least;
 };
 
-/// Of a float32 value (integer - zero point) * scale with constant numbers. nullopt where the graph does not
-/// show it.
-std::optional<NumberGrid> grid_of(const Value* value);
+/// Of a float32 value (integer - zero point) * scale with constant numbers, which stands in the body of a
+/// fused node (null: none). nullopt where the graph does not show it.
+std::optional<NumberGrid> grid_of(const Value* value, const Node* group = nullptr);
 
 }  // namespace tenon

@@ -28,11 +28,11 @@ KnownRange range_of(const QuantizedMatrix& matrix) {
 
 }  // namespace
 
-std::optional<CodeRange> code_range(const Planner& planner, const QuantizedMatrix& matrix) {
+std::optional<CodeRange> code_range(WeightStore& weights, const QuantizedMatrix& matrix) {
   static_assert(std::is_trivially_copyable_v<KnownRange>);
-  const Tensor stored = planner.weights().packed(
-      matrix.first_weight(), "range of " + matrix.text(), sizeof(KnownRange),
-      [&](const Tensor&, std::byte* target) { new (target) KnownRange(range_of(matrix)); });
+  const Tensor stored =
+      weights.packed(matrix.first_weight(), "range of " + matrix.text(), sizeof(KnownRange),
+                     [&](const Tensor&, std::byte* target) { new (target) KnownRange(range_of(matrix)); });
   const auto& known = *reinterpret_cast<const KnownRange*>(stored.bytes());
   return known.has_numbers ? std::optional(known.range) : std::nullopt;
 }
@@ -44,7 +44,7 @@ std::optional<QuantizedMatmulCall> QuantizedMatmulCall::match(const Planner& pla
   if (!anchor) return std::nullopt;
   auto matrix = QuantizedMatrix::match(group.outer(anchor->input(1)), is_linear);
   if (!matrix) return std::nullopt;
-  const auto range = code_range(planner, *matrix);
+  const auto range = code_range(planner.weights(), *matrix);
   const std::int64_t M = numel(anchor->output()->shape()).value() / matrix->N();
   if (!range || M == 0) return std::nullopt;
   const Value* bias = anchor->inputs().size() > 2 ? anchor->input(2) : nullptr;

@@ -23,6 +23,6 @@ struct QuantizedMatmulCall {
 };
 
 /// Found once for all plans. nullopt: the matrix has no numbers().
-std::optional<CodeRange> code_range(const Planner&, const QuantizedMatrix&);
+std::optional<CodeRange> code_range(WeightStore&, const QuantizedMatrix&);
 
 }  // namespace tenon

@@ -276,12 +276,38 @@ QuantizedMatrix::QuantizedMatrix(View codes, std::optional<View> zero, std::opti
   }
 }
 
-std::optional<QuantizedMatrix> QuantizedMatrix::match(const Value* value, bool is_transposed) {
-  constexpr std::int64_t smallest_group = 16;
+namespace {
+
+std::optional<Formula> formula_of_numbers(const Value* value) {
   const ConstantValue constant(value);
   const bool is_number = is_float(value->dtype()) || value->dtype() == DType::i32;
-  if (value->rank() != 2 || !is_number || !constant.node() || !constant.is_constant()) return std::nullopt;
-  auto f = formula_of(constant);
+  if (!is_number || !constant.node() || !constant.is_constant()) return std::nullopt;
+  return formula_of(constant);
+}
+
+}  // namespace
+
+std::optional<QuantizedMatrix> QuantizedMatrix::match_filters(const Value* value) {
+  if (value->rank() < 3) return std::nullopt;
+  auto f = formula_of_numbers(value);
+  if (!f) return std::nullopt;
+  const auto flatten = [](View& view) {
+    for (std::size_t i = 2; i < view.axes.size(); ++i)
+      view.axes[1].insert(view.axes[1].end(), view.axes[i].begin(), view.axes[i].end());
+    view.axes.resize(2);
+  };
+  flatten(f->codes);
+  if (f->zero) flatten(*f->zero);
+  if (f->scale) flatten(*f->scale);
+  QuantizedMatrix matrix(std::move(f->codes), std::move(f->zero), std::move(f->scale), true);
+  if (matrix.K_ == 0 || matrix.N_ == 0 || matrix.group_ != matrix.K_) return std::nullopt;
+  return matrix;
+}
+
+std::optional<QuantizedMatrix> QuantizedMatrix::match(const Value* value, bool is_transposed) {
+  constexpr std::int64_t smallest_group = 16;
+  if (value->rank() != 2) return std::nullopt;
+  auto f = formula_of_numbers(value);
   if (!f) return std::nullopt;
   QuantizedMatrix matrix(std::move(f->codes), std::move(f->zero), std::move(f->scale), is_transposed);
   if (matrix.K_ == 0 || matrix.N_ == 0 || matrix.group_ < std::min(smallest_group, matrix.K_))

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.h"
+#include "base/input_file.h"
 #include "base/statistics.h"
 #include "ir/parse.h"
 #include "kernels/cpu/isa.h"
@@ -99,10 +99,10 @@ MachineDescription load_machine(const std::filesystem::path& file) {
   const auto wrong = [&](std::string_view why) {
     return error("{}", why).at(file.string()).hint("write one on that machine: tenon doctor --describe FILE");
   };
-  std::ifstream in(file);
-  if (!in) throw wrong("there is no such file, and no device of this name");
+  if (!std::filesystem::exists(file)) throw wrong("there is no such file, and no device of this name");
+  const std::string text = read_text(file);
   try {
-    const json j = json::parse(in);
+    const json j = json::parse(text);
     if (j.at("schema") != schema) throw wrong("this is no description of a device (tenon.device/1)");
     MachineDescription m{.device = j.at("device"),
                          .hardware = j.at("hardware"),

@@ -4,11 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/input_file.h"
 #include "base/statistics.h"
 #include "base/version.h"
 
@@ -114,8 +115,7 @@ std::string record_lines(std::span<const MeasuredStep> steps, std::span<const do
 
 std::map<std::string, double> measured_steps(const std::filesystem::path& file,
                                              const MachineDescription& machine, int threads) {
-  std::ifstream in(file);
-  if (!in || std::filesystem::is_directory(file)) throw error("the file cannot be read").at(file.string());
+  std::istringstream in(read_text(file));
   std::map<std::string, std::vector<double>> times;
   std::size_t number = 0;
   for (std::string line; std::getline(in, line);) {

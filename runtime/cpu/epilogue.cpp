@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/loop_patterns.h"
 #include "kernels/cpu/rounded_rows.h"
+#include "runtime/centred_bytes.h"
 #include "runtime/index_fault.h"
 
 namespace tenon {
@@ -154,9 +155,11 @@ std::optional<CpuEpilogue> CpuEpilogue::compile(Epilogue epilogue) {
   }
   if (e.program->shape.dims[1] < fewest_columns || e.operands.size() + 1 > max_buffers) return std::nullopt;
   LoopProgram program = *e.program;
-  // Kernels store what it leaves in float32, rounded as it is already.
-  program.code.operands.back().dtype = DType::f32;
-  program.shape.operands.back().strides = {piece_cols, 1};  // the result is one piece, too
+  if (!is_byte(program.code.operands.back().dtype)) {
+    // Kernels store what it leaves in float32, rounded as it is already.
+    program.code.operands.back().dtype = DType::f32;
+    program.shape.operands.back().strides = {piece_cols, 1};  // the result is one piece, too
+  }
   compiled.kernel_ = cpu::LoopKernel::compile_epilogue(program, piece_rows, piece_cols);
   if (compiled.kernel_->scratch_bytes(1) > stack_bytes) return std::nullopt;
   return compiled;
@@ -171,6 +174,12 @@ std::string CpuEpilogue::text() const {
   const std::string_view type = rounded_->to == cpu::RoundedRows::To::f16 ? "+f16" : "+bf16";
   return fmt::format("{}{}{}{}", in_kernel.text(), type, added_ ? "+residual" : "",
                      name(rounded_->activation.kind));
+}
+
+void CpuEpilogue::write_bytes(long row_stride) {
+  LoopProgram program = *epilogue_.program;
+  program.shape.operands.back().strides = {row_stride, 1};
+  kernel_ = cpu::LoopKernel::compile_epilogue(program, piece_rows, piece_cols);
 }
 
 void CpuEpilogue::place(Planner& planner) {
@@ -190,7 +199,8 @@ void CpuEpilogue::place(Planner& planner) {
   for (const Value* value : epilogue_.operands) buffers_.push_back(read(value));
 }
 
-cpu::Epilogue CpuEpilogue::bind(const CpuFrame& frame, Running& running, long first_row) const {
+cpu::Epilogue CpuEpilogue::bind(const CpuFrame& frame, Running& running, long first_row,
+                                const Address* bytes) const {
   cpu::Epilogue epilogue;
   epilogue.residual_stride = epilogue_.residual_row_stride;
   if (bias_) epilogue.bias = frame.at<const float>(*bias_);
@@ -215,7 +225,8 @@ cpu::Epilogue CpuEpilogue::bind(const CpuFrame& frame, Running& running, long fi
   }
   if (!kernel_) return epilogue;
   for (std::size_t i = 0; i < buffers_.size(); ++i) running.buffers[i] = frame.at<void>(buffers_[i]);
-  epilogue.hook = run_hook;
+  if (bytes) running.buffers[buffers_.size()] = frame.at<void>(*bytes);
+  epilogue.hook = bytes ? run_bytes : run_hook;
   epilogue.context = &running;
   return epilogue;
 }
@@ -264,6 +275,19 @@ void CpuEpilogue::run_rounded(const void* context, float* tile, long stride, lon
                                          .rows = count,
                                          .cols = cols});
   }
+}
+
+void CpuEpilogue::run_bytes(const void* context, float* tile, long stride, long row0, long rows, long col0,
+                            long cols) {
+  const auto& running = *static_cast<const Running*>(context);
+  row0 += running.first_row;
+  alignas(64) std::byte scratch[stack_bytes];
+  for (long r = 0; r < rows; r += piece_rows)
+    for (long c = 0; c < cols; c += piece_cols)
+      running.self->kernel_->run_on_tile({tile + r * stride + c, stride, row0 + r, col0 + c,
+                                          std::min(piece_rows, rows - r), std::min(piece_cols, cols - c)},
+                                         {running.buffers.data(), running.self->buffers_.size() + 1},
+                                         scratch);
 }
 
 void CpuEpilogue::run_hook(const void* context, float* tile, long stride, long row0, long rows, long col0,

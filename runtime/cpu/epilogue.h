@@ -23,6 +23,8 @@ class CpuEpilogue {
 
   /// Finds its operands in the plan.
   void place(Planner&);
+  /// Where its result is bytes: so many lie between the rows of it. To be said before it is bound.
+  void write_bytes(long row_stride);
   /// What it reads, once placed.
   const std::vector<PlannedTensor>& reads() const { return reads_; }
 
@@ -40,12 +42,16 @@ class CpuEpilogue {
     std::array<void*, max_buffers> buffers;
     long first_row;
   };
-  /// For a kernel whose row 0 is this row of the result.
-  cpu::Epilogue bind(const CpuFrame& frame, Running& running, long first_row = 0) const;
+  /// For a kernel whose row 0 is this row of the result. `bytes`: where the hook writes a result of bytes;
+  /// the kernel does not.
+  cpu::Epilogue bind(const CpuFrame& frame, Running& running, long first_row = 0,
+                     const Address* bytes = nullptr) const;
 
  private:
   static void run_hook(const void* context, float* tile, long stride, long row0, long rows, long col0,
                        long cols);
+  static void run_bytes(const void* context, float* tile, long stride, long row0, long rows, long col0,
+                        long cols);
   static void run_rounded(const void* context, float* tile, long stride, long row0, long rows, long col0,
                           long cols);
 

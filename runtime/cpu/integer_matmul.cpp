@@ -48,7 +48,7 @@ std::vector<Candidate> lower_integer_matmul(const Planner& planner, const Group&
   if (node.output()->dtype() != DType::i32 || node.inputs().size() > 2) return {};
   const auto matrix = QuantizedMatrix::match(node.input(1), is_linear);
   if (!matrix || matrix->group() != matrix->K() || matrix->K() > cpu::integer_gemm_depth ||
-      !code_range(planner, *matrix))
+      !code_range(planner.weights(), *matrix))
     return {};
   const std::int64_t K = matrix->K(), N = matrix->N(), M = numel(node.output()->shape()).value() / N;
   if (M == 0) return {};

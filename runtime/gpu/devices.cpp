@@ -80,11 +80,18 @@ VendorDevices* find(Vendor vendor) {
       found.why_none = library->found.empty() ? fmt::format("none of {} is found", library->wanted)
                                               : fmt::format("{} lacks {}", library->found, library->lacks);
   if (!found.why_none.empty()) return all;
+  constexpr int none_is_there = 100;  // CUDA_ERROR_NO_DEVICE, hipErrorNoDevice
   int count = 0;
   try {
-    d.check(d.init(0), "starting the driver");
-    d.check(d.device_count(&count), "counting the devices");
-  } catch (const Error& e) { found.why_none = e.message(); }
+    const int started = d.init(0);
+    if (started != none_is_there) {
+      d.check(started, "starting the driver");
+      d.check(d.device_count(&count), "counting the devices");
+    }
+  } catch (const Error& e) {
+    found.why_none = e.message();
+    found.is_broken = true;
+  }
   for (int i = 0; i < count; ++i) {
     Slot& slot = all->slots.emplace_back(d, i);
     for (std::size_t v = 0; v < 4; ++v) {

@@ -12,6 +12,7 @@ namespace tenon::gpu {
 struct Found {
   std::vector<const Device*> devices;  // "cuda:0", "cuda:1"
   std::string why_none;
+  bool is_broken = false;  // a driver is there, but does not start
 };
 
 /// Asked of the driver once. Sessions open the GPUs themselves.

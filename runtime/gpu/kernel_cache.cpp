@@ -36,11 +36,17 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   void compile(std::span<const char* const> options) {
-    if (driver_.compile_program(program_, static_cast<int>(options.size()), options.data()) == 0) return;
+    constexpr int wrong_option = 5, wrong_source = 6;  // of nvrtcResult and hiprtcResult
+    const int result =
+        driver_.compile_program(program_, static_cast<int>(options.size()), options.data());
+    if (result == 0) return;
     const std::string said = log();
     if (said.find("--gpu-architecture") != std::string::npos)
       throw environment_error("{} does not know this GPU: {}", driver_.compiler.found, said)
           .hint("install a newer version of it");
+    if (result != wrong_option && result != wrong_source)
+      throw environment_error("{} failed (error {}): {}", driver_.compiler.found, result, said)
+          .hint("tenon doctor --selftest says whether it works on other kernels");
     throw InternalError("a kernel does not compile:\n" + said);
   }
   std::vector<char> image() const {

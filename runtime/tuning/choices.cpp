@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/input_file.h"
 #include "base/version.h"
 #include "runtime/group_key.h"
 
@@ -47,12 +46,6 @@ TunedChoice choice_of(const json& j) {
           .incumbent_ms = j.at("incumbent_ms")};
 }
 
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in || std::filesystem::is_directory(file)) throw error("the file cannot be read").at(file.string());
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 }  // namespace
 
 std::string choice_key(const Group& group) {
@@ -84,7 +77,7 @@ void Tuning::read(std::string_view lines, const std::string& where) {
   });
 }
 
-void Tuning::read(const std::filesystem::path& file) { read(text_of(file), file.string()); }
+void Tuning::read(const std::filesystem::path& file) { read(read_text(file), file.string()); }
 
 std::string Tuning::lines() const {
   std::string text;
@@ -115,7 +108,7 @@ Chooser Tuning::chooser() const {
   };
 }
 
-TuningLines read_tuning(const std::filesystem::path& file) { return {text_of(file), file.string()}; }
+TuningLines read_tuning(const std::filesystem::path& file) { return {read_text(file), file.string()}; }
 
 std::string merged_tunings(std::span<const TuningLines> tunings) {
   std::map<std::string, std::string> last;

@@ -103,7 +103,32 @@ def test_devices_without_tf32_refuse_it(on_gpu, exported_tiny):
 
 def test_a_machine_without_the_driver_says_so(run, exported_tiny):
     said = run("run", exported_tiny("mlp") / "model.pt", "--device", "hip:0", code=4)
-    assert "there is no device 'hip:0': none of libamdhip64.so.7" in said and "this machine has: cpu" in said
+    assert "there is no device 'hip:0': none of libamdhip64.so.7" in said and "this machine has: cpu; tenon doctor" in said
+
+
+@pytest.mark.parametrize("name", ["cud", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cpu:1", "hip:0:0"])
+def test_what_no_device_can_be_called_is_wrong_usage(run, exported_tiny, name):
+    said = run("run", exported_tiny("mlp") / "model.pt", "--device", name, code=2)
+    assert f"there is no device '{name}'" in said and "devices are cpu, cuda, cuda:1, hip" in said
+
+
+def test_a_driver_without_devices_is_no_lack_and_one_that_does_not_start_is(tenon, tmp_path, soft_drivers):
+    drivers = tmp_path / "drivers"
+    drivers.mkdir()
+    for entry in pathlib.Path(soft_drivers["LD_LIBRARY_PATH"]).iterdir():
+        if entry.name != "softgpu-device":
+            (drivers / entry.name).symlink_to(entry)
+    without_devices = {**soft_drivers, "SOFTGPU_DEVICES": "0"}
+    for variables, code, found in [(without_devices, 0, "no GPU: "), ({"LD_LIBRARY_PATH": str(drivers)}, 4, "starting the driver failed")]:
+        done = subprocess.run([tenon, "doctor"], capture_output=True, text=True, timeout=600, env={**os.environ, **variables})
+        assert done.returncode == code, done.stdout + done.stderr
+        assert found in done.stdout
+
+
+def test_a_compiler_that_does_not_start_is_no_bug_of_a_kernel(on_gpu, exported_tiny, monkeypatch):
+    monkeypatch.setenv("SOFTGPU_CXX", "no-such-compiler")
+    said = on_gpu("cuda", "run", exported_tiny("mlp") / "model.pt", code=4)
+    assert "libnvrtc" in said and "no-such-compiler" in said
 
 
 @pytest.mark.parametrize("driver, compiler", [("12080", "libnvrtc.so.12"), ("13010", "libnvrtc.so.13")])

@@ -190,6 +190,39 @@ TEST(QuantizedWeights, ByNumbersOfAGridAreProductsOfIntegers) {
   }
 }
 
+// Images between such convolutions lie in memory as bytes, also those that a later layer adds.
+TEST(QuantizedWeights, OfConvolutionsByNumbersOfAGridAreSumsOfIntegers) {
+  const auto graph = graph_of_codes(R"(graph g(%x: f32[N,8,9,7]) {
+  @w : i8[32,8,3,3]
+  @v : u8[32,32,1,1]
+  @u : i8[32,32,3,3]
+  @s : f32[32]
+  @b : f32[32]
+  %s = reshape(@s, shape=[32,1,1,1]) : f32[32,1,1,1]
+  %1 = fused { div(%x, 0.03); round; add(_, 101.0); clamp(_, min=0.0, max=255.0); cast(_, to=u8); cast; sub(_, 101.0); mul(_, 0.03) } : f32[N,8,9,7]
+  %2 = fused { cast(@w); mul(_, %s) } : f32[32,8,3,3]
+  %3 = fused conv(%1, %2, @b, pad=1) { relu; mul(_, 0.125); round; clamp(_, min=0.0, max=255.0); cast(_, to=u8); cast; mul(_, 8.0) } : f32[N,32,9,7]
+  %4 = fused { cast(@v); sub(_, 128.0); mul(_, %s) } : f32[32,32,1,1]
+  %5 = fused conv(%3, %4) { mul(_, 0.01); round; clamp(_, min=-128.0, max=127.0); cast(_, to=i8); cast; mul(_, 100.0); add(_, %3); mul(_, 0.01); round; clamp(_, min=-128.0, max=127.0); cast(_, to=i8); cast; sub(_, -3.0); mul(_, 100.0) } : f32[N,32,9,7]
+  %6 = fused { cast(@u); mul(_, 0.5) } : f32[32,32,3,3]
+  %7 = conv(%5, %6, stride=2, pad=1) : f32[N,32,5,4]
+  return %7
+})");
+  Session session(graph);
+  for (const std::int64_t N : {1, 3}) {
+    const auto inputs = inputs_of(*graph, {{"N", N}});
+    const auto plan = session.plan_for(inputs);
+    const auto kernels = kernels_of(*plan);
+    ASSERT_EQ(kernels.size(), 4U) << plan->text();
+    for (std::size_t i = 1; i < kernels.size(); ++i) EXPECT_TRUE(kernels[i].starts_with("byte+")) << kernels[i];
+    std::vector<DType> held;
+    for (const auto& node : plan->graph->body().nodes()) held.push_back(node->output()->dtype());
+    EXPECT_EQ(std::count(held.begin(), held.end(), DType::u8), 2) << plan->text();
+    EXPECT_EQ(std::count(held.begin(), held.end(), DType::i8), 1) << plan->text();
+    expect_close(session.run(inputs)[0], evaluate(*graph, inputs)[0]);
+  }
+}
+
 // Rounding of weights to 16 bits is left out: the products have more digits, not fewer.
 // Their codes are what is left after that.
 TEST(QuantizedWeights, ThatWrapAroundAreWhatTheyWrapTo) {

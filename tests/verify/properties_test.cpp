@@ -55,6 +55,35 @@ TEST(Properties, DoNotApplyToAModelThatMixesRows) {
   EXPECT_NE(nan.detail.find("mixes rows"), std::string::npos) << nan.detail;
 }
 
+// The first row decides how often the loop runs and which branch is taken: runs with other rows visit other nodes.
+TEST(Properties, DoNotApplyToAModelWhoseRowsDecideWhatRuns) {
+  const auto found = properties_of(R"(graph search(%x: f32[N,3]) {
+  %1 = slice(%x, end=1) : f32[1,3]
+  %2 = sum(%1, axes=[0,1]) : f32[]
+  %3 = greater(%2, -3.0) : bool[]
+  %4 = loop(%3, %x, carried=1) (%i: i64[], %y: f32[N,3]) {
+    %5 = equal(%i, 1) : bool[]
+    %6 = if(%5, %y) (%a: f32[N,3]) {
+      %7 = sub(%a, 1.0) : f32[N,3]
+      return %7
+    } (%b: f32[N,3]) {
+      %8 = relu(%b) : f32[N,3]
+      %9 = sub(%8, 0.5) : f32[N,3]
+      return %9
+    } : f32[N,3]
+    %10 = slice(%6, end=1) : f32[1,3]
+    %11 = sum(%10, axes=[0,1]) : f32[]
+    %12 = greater(%11, -3.0) : bool[]
+    return %12, %6
+  } : f32[N,3]
+  return %4
+}
+)");
+  const Property& permuted = find(found, "permuted rows");
+  EXPECT_EQ(permuted.outcome, Outcome::not_applicable) << permuted.detail;
+  EXPECT_NE(permuted.detail.find("mixes rows"), std::string::npos) << permuted.detail;
+}
+
 TEST(Properties, NeedRows) {
   const auto fixed = properties_of(R"(graph fixed(%x: f32[1,8]) {
   %1 = relu(%x) : f32[1,8]

@@ -2,6 +2,7 @@
 #include "compiler/compile.h"
 
 #include <dlfcn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -149,21 +150,25 @@ std::string kernel_table(const Source& s, const std::string& preprocessed) {
          "{nullptr, nullptr, 0, 0, nullptr, nullptr}};\n";
 }
 
-bool run(const std::string& command, const WorkFolder& work, std::string& log) {
-  const bool done = system((command + " 2>" + quoted(work / "log")).c_str()) == 0;
-  log += read_file(work / "log");
-  return done;
+bool run(const std::string& command, const WorkFolder& work, Compiled& result) {
+  constexpr int not_found = 127;  // of the shell
+  const int status = system((command + " 2>" + quoted(work / "log")).c_str());
+  result.log += read_file(work / "log");
+  result.is_broken = WIFEXITED(status) && WEXITSTATUS(status) == not_found;
+  return status == 0;
 }
 
-/// The shared library's bytes; empty: it failed.
-std::string build(const Source& s, const Options& o, const WorkFolder& work, std::string& log) {
+Compiled broken(const std::string& why) { return {"", "soft compiler: " + why + "\n", true}; }
+
+/// The shared library's bytes; empty: it failed, as the result's log says.
+std::string build(const Source& s, const Options& o, const WorkFolder& work, Compiled& result) {
   const std::string includes = include_flag(work / "headers") + include_flag(home() / "include");
   for (const auto& [name, text] : s.headers)
     if (name != "emulation.h") write_file(work / "headers" / name, text);
   write_file(work / "scan.cpp", "#include \"emulation.h\"\n" + body(s));
   const std::string scan = compiler() + flags(o) + " -E -P" + include_flag(home() / "scan") + includes + " " +
                            quoted(work / "scan.cpp") + " -o " + quoted(work / "scan.ii");
-  if (!run(scan, work, log)) return "";
+  if (!run(scan, work, result)) return "";
   write_file(work / "kernels.cpp",
              "#include \"emulation.h\"\n" + body(s) + kernel_table(s, read_file(work / "scan.ii")));
   const fs::path precompiled = home() / ("precompiled" + std::to_string(o.warp_size()));
@@ -171,7 +176,7 @@ std::string build(const Source& s, const Options& o, const WorkFolder& work, std
                             " -shared -nodefaultlibs -Wl,--as-needed " + quoted(work / "kernels.cpp") +
                             " -o " + quoted(work / "kernels.so") +
                             " -lm -lc -lgcc";  // libstdc++ takes a third of the time
-  return run(build, work, log) ? read_file(work / "kernels.so") : "";
+  return run(build, work, result) ? read_file(work / "kernels.so") : "";
 }
 
 std::string make_image(const std::string& library, const std::string& architecture) {
@@ -209,15 +214,15 @@ std::string expression_name(size_t i) { return kExpressionPrefix + std::to_strin
 Compiled compile(const Source& source, const Options& options) {
   if (is_refused(source)) return {"", "soft compiler: SOFTGPU_FAULT\n"};
   if (const std::string missing = missing_part(); !missing.empty())
-    return {"", "soft compiler: " + missing + " is not there: ./dev build makes the folder\n"};
+    return broken(missing + " is not there: ./dev build makes the folder");
   show(source);
   const fs::path cached = cache_file(source, options);
   if (!cached.empty())
     if (const std::string image = read_file(cached); !image.empty()) return {image, ""};
   const WorkFolder work;
-  if (!work.made()) return {"", "soft compiler: no temporary folder\n"};
+  if (!work.made()) return broken("no temporary folder");
   Compiled result;
-  const std::string library = build(source, options, work, result.log);
+  const std::string library = build(source, options, work, result);
   if (library.empty()) return result;
   result.image = make_image(library, options.architecture);
   if (!cached.empty()) keep(cached, result.image);

@@ -17,6 +17,7 @@ struct Source {
 struct Compiled {
   std::string image;  // empty: it failed
   std::string log;
+  bool is_broken = false;  // the compiler itself, not the source
 };
 
 /// The name of the kernel of expression `i` in the image.

@@ -25,6 +25,7 @@ enum Result : int {
   no_expression_after_compilation = 8,
   no_lowered_name_before_compilation = 9,
   unknown_expression = 10,
+  internal_error = 11,
 };
 
 struct Program {
@@ -75,7 +76,8 @@ int compile_program(void* program, int count, const char* const* options) {
   Compiled result = compile(p->source, o);
   p->log = std::move(result.log);
   p->image = std::move(result.image);
-  return p->image.empty() ? compilation_failed : success;
+  if (!p->image.empty()) return success;
+  return result.is_broken ? internal_error : compilation_failed;
 }
 
 int add_expression(void* program, const char* expression) {

@@ -1,0 +1,203 @@
+// A convolution of bytes as a matrix product: the image is written as bytes, with its padding, and row m of A
+// is what output pixel m reads of it, run by run, in place.
+//   x = byte + least,  sum x w = sum byte w + least * sum w
+#include "kernels/cpu/byte_conv.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernels/cpu/conv_gemm.h"
+#include "kernels/cpu/integer_rows.h"
+#include "kernels/cpu/row_gemm_parallel.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr long bytes_of_word = 4;
+
+long words(long bytes) { return (bytes + bytes_of_word - 1) / bytes_of_word; }
+long padded(long columns) {
+  const long width = row_gemm_tile().cols;
+  return (columns + width - 1) / width * width;
+}
+
+// Where the bytes of an image lie; distances in words.
+struct ByteImage {
+  long pixel, row, rows;
+  long image() const { return rows * row; }
+
+  // The copy with padding.
+  explicit ByteImage(const ConvShape& s)
+      : pixel(words(s.Cin)),
+        row((s.w.pad_before + s.w.in + s.w.pad_after) * pixel),
+        rows(s.h.pad_before + s.h.in + s.h.pad_after) {
+    // Rows a multiple of 4 KiB apart would share the same sets of the L1 cache.
+    if (row % 1024 == 0) row += 16;
+  }
+  // What is there.
+  ByteImage(const ConvShape& s, long in_stride)
+      : pixel(in_stride / bytes_of_word), row(s.w.in * pixel), rows(s.h.in) {}
+};
+
+bool is_read_in_place(const ConvShape& s, const ByteConv& run) {
+  const auto pads = [](const ConvAxis& a) { return a.pad_before + a.pad_after != 0; };
+  const bool in_words = (reinterpret_cast<std::uintptr_t>(run.in_bytes) | static_cast<std::uintptr_t>(s.Cin) |
+                         static_cast<std::uintptr_t>(run.in_stride)) %
+                            bytes_of_word ==
+                        0;
+  return run.in_bytes && !run.in_is_signed && in_words && !pads(s.h) && !pads(s.w);
+}
+
+// One product for each group.
+struct ByteGroup {
+  explicit ByteGroup(const ConvShape& s)
+      : in(words(s.Cin / s.groups)), out(s.Cout / s.groups), depth(s.taps() * in) {}
+  long in;  // words of its channels
+  long out;
+  long depth;  // words of a column
+  long packed() const { return depth * padded(out); }
+};
+
+// `count` numbers from element `from` of the image on.
+void write_numbers(const ByteConv& run, long from, long count, std::uint8_t* to) {
+  constexpr std::uint8_t sign = 128;
+  if (!run.in_bytes)
+    bytes_of_grid(run.in + from, count, 1 / run.in_scale, run.least, to);
+  else if (run.in_is_signed)
+    std::transform(run.in_bytes + from, run.in_bytes + from + count, to,
+                   [](std::uint8_t b) { return static_cast<std::uint8_t>(b ^ sign); });
+  else
+    std::copy_n(run.in_bytes + from, count, to);
+}
+
+void write_row(const ConvShape& s, const ByteConv& run, long from, std::uint8_t* to) {
+  const auto zero = static_cast<std::uint8_t>(-run.least);
+  const long pixel = ByteImage(s).pixel * bytes_of_word;
+  to = std::fill_n(to, s.w.pad_before * pixel, zero);
+  if (run.in_stride == s.Cin && pixel == s.Cin) {
+    write_numbers(run, from, s.w.in * s.Cin, to);
+    to += s.w.in * pixel;
+  } else {
+    for (long x = 0; x < s.w.in; x++, from += run.in_stride, to += pixel) {
+      write_numbers(run, from, s.Cin, to);
+      std::fill_n(to + s.Cin, pixel - s.Cin, zero);
+    }
+  }
+  std::fill_n(to, s.w.pad_after * pixel, zero);
+}
+
+void write_image(const ConvShape& s, const ByteConv& run, float* image, ThreadPool& pool) {
+  const ByteImage view(s);
+  constexpr long words_of_chunk = 8192;
+  const long rows_of_chunk = std::max(1L, words_of_chunk / view.row);
+  const long rows = s.N * view.rows;
+  pool.parallel_for((rows + rows_of_chunk - 1) / rows_of_chunk, [&](long chunk, int) {
+    for (long i = chunk * rows_of_chunk; i < std::min(rows, (chunk + 1) * rows_of_chunk); i++) {
+      const long n = i / view.rows, y = i % view.rows - s.h.pad_before;
+      auto* const to = reinterpret_cast<std::uint8_t*>(image + i * view.row);
+      if (y < 0 || y >= s.h.in)
+        std::fill_n(to, view.row * bytes_of_word, static_cast<std::uint8_t>(-run.least));
+      else
+        write_row(s, run, (n * s.h.in + y) * s.w.in * run.in_stride, to);
+    }
+  });
+}
+
+}  // namespace
+
+bool byte_conv_supports(const ConvShape& s) {
+  if (s.transposed || !s.d.trivial() || s.taps() > max_conv_taps) return false;
+  return (s.groups == 1 || s.Cin / s.groups % bytes_of_word == 0) && ByteGroup(s).depth <= RowGemm::max_depth;
+}
+
+long byte_conv_packed_size(const ConvShape& s) {
+  const ByteGroup group(s);
+  return s.groups * (group.packed() + 2 * padded(group.out));
+}
+
+void pack_byte_conv(const ConvShape& s, const QuantizedB& b, float* packed, ThreadPool& pool) {
+  const ByteGroup group(s);
+  const long width = row_gemm_tile().cols, taps = s.taps(), in_each = s.Cin / s.groups;
+  auto* const sums = reinterpret_cast<std::int32_t*>(packed) + s.groups * group.packed();
+  float* const scales = packed + s.groups * (group.packed() + padded(group.out));
+  std::fill_n(packed, byte_conv_packed_size(s), 0.0F);
+  pool.parallel_for(s.Cout, [&](long n, int) {
+    const long g = n / group.out, column = n % group.out;
+    auto* const to =
+        reinterpret_cast<std::int8_t*>(packed + g * group.packed() + column / width * width * group.depth);
+    const int zero = b.zeros ? b.zeros[n] : 0;
+    std::int32_t sum = 0;
+    for (long tap = 0; tap < taps; tap++) {
+      for (long c = 0; c < in_each; c++) {
+        const std::int64_t place = b.k_offsets[c * taps + tap] + b.n_offsets[n];
+        const int code = (b.type == DType::u8 ? static_cast<const std::uint8_t*>(b.codes)[place]
+                                              : static_cast<const std::int8_t*>(b.codes)[place]) -
+                         zero;
+        const long word = tap * group.in + c / bytes_of_word;
+        to[(word * width + column % width) * bytes_of_word + c % bytes_of_word] =
+            static_cast<std::int8_t>(code);
+        sum += code;
+      }
+    }
+    sums[g * padded(group.out) + column] = sum;
+    scales[g * padded(group.out) + column] = b.scales[n];
+  });
+}
+
+long byte_conv_scratch_size(const ConvShape& s) {
+  return s.N * ByteImage(s).image() + 2 * s.groups * padded(s.Cout / s.groups);
+}
+
+void byte_conv(const ConvShape& s, const ByteConv& run, float* scratch, ThreadPool& pool) {
+  TENON_CHECK(byte_conv_supports(s));
+  const bool in_place = is_read_in_place(s, run);
+  const ByteImage view = in_place ? ByteImage(s, run.in_stride) : ByteImage(s);
+  const ByteGroup group(s);
+  const long columns = s.groups * padded(group.out);
+  auto* const offsets = reinterpret_cast<std::int32_t*>(scratch);
+  float* const scales = scratch + columns;
+  float* const copy = scratch + 2 * columns;
+  const float* const image = in_place ? reinterpret_cast<const float*>(run.in_bytes) : copy;
+  const auto* const sums = reinterpret_cast<const std::int32_t*>(run.packed) + s.groups * group.packed();
+  for (long n = 0; n < columns; n++) {
+    offsets[n] = run.least * sums[n];
+    scales[n] = run.in_scale * run.packed[s.groups * group.packed() + columns + n];
+  }
+  if (!in_place) write_image(s, run, copy, pool);
+
+  const bool row_is_one_run = s.w.dilation == 1 && s.groups == 1 && view.pixel == group.in;
+  const long steps = row_is_one_run ? 1 : s.w.kernel;
+  long run_offsets[max_conv_taps];
+  for (long y = 0; y < s.h.kernel; y++)
+    for (long x = 0; x < steps; x++)
+      run_offsets[y * steps + x] = y * s.h.dilation * view.row + x * s.w.dilation * view.pixel;
+  for (long g = 0; g < s.groups; g++) {
+    const ColumnsOfIntegers integers{offsets + g * padded(group.out), scales + g * padded(group.out)};
+    RowGemm r;
+    r.rows = s.N * s.out_pixels();
+    r.cols = group.out;
+    r.a = image + g * group.in;
+    r.a_rows = {.width = s.out(s.w),
+                .height = s.out(s.h),
+                .x_stride = s.w.stride * view.pixel,
+                .y_stride = s.h.stride * view.row,
+                .n_stride = view.image()};
+    r.runs = s.h.kernel * steps;
+    r.run_offsets = run_offsets;
+    r.run_length = row_is_one_run ? s.w.kernel * view.pixel : group.in;
+    r.b = run.packed + g * group.packed();
+    r.b_type = DType::i8;
+    r.b_row_stride = row_gemm_tile().cols;
+    r.b_panel_stride = r.b_row_stride * group.depth;
+    r.integers = &integers;
+    r.hook_stores = run.out == nullptr;
+    if (run.out) r.c = run.out + g * group.out;
+    r.c_stride = run.out_stride;
+    r.c_rows.x_stride = 1;
+    r.epilogue = run.epilogue.from(0, g * group.out);
+    r.hook_col = g * group.out;
+    run_row_gemm(r, pool);
+  }
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,173 @@
+// Convolutions of bytes equal plain loops of integers, whatever their shape, from floats and from bytes, to
+// floats and to bytes.
+#include "kernels/cpu/byte_conv.h"
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "tests/kernels/every_isa.h"
+
+namespace tenon::cpu {
+namespace {
+
+class ByteConvTest : public OnEveryIsa {};
+TENON_EVERY_ISA(ByteConvTest);
+
+ConvAxis axis(long in, long kernel, long stride = 1, long pad = 0, long dilation = 1) {
+  return {.in = in,
+          .kernel = kernel,
+          .stride = stride,
+          .pad_before = pad,
+          .pad_after = pad,
+          .dilation = dilation};
+}
+
+const std::vector<ConvShape>& shapes() {
+  static const std::vector<ConvShape> all = {
+      {.N = 1, .Cin = 1, .Cout = 1, .h = axis(1, 1), .w = axis(1, 1)},
+      {.N = 2, .Cin = 64, .Cout = 64, .h = axis(7, 1), .w = axis(5, 1)},
+      {.N = 1, .Cin = 128, .Cout = 40, .h = axis(6, 1, 2), .w = axis(9, 1, 2)},
+      {.N = 1, .Cin = 3, .Cout = 17, .h = axis(11, 7, 2, 3), .w = axis(13, 7, 2, 3)},
+      {.N = 2, .Cin = 6, .Cout = 33, .h = axis(7, 3, 1, 1), .w = axis(5, 3, 1, 1)},
+      {.N = 1, .Cin = 20, .Cout = 32, .h = axis(9, 3, 1, 2, 2), .w = axis(9, 3, 1, 2, 2)},
+      {.N = 1, .Cin = 32, .Cout = 8, .h = axis(5, 3), .w = axis(6, 2, 1, 1), .groups = 4},
+      {.N = 1, .Cin = 24, .Cout = 150, .w = axis(37, 5, 1, 2)},
+      {.N = 1, .Cin = 4, .Cout = 32, .h = axis(3, 1), .w = axis(1024, 1)},
+      {.N = 1, .Cin = 512, .Cout = 16, .h = axis(4, 3, 1, 1), .w = axis(4, 3, 1, 1)},
+  };
+  return all;
+}
+
+constexpr int zero_point = 77;
+
+// What a layer is given: bytes of which zero_point is taken away, and filters with zero points of their own.
+struct Layer {
+  std::vector<std::uint8_t> image, codes;
+  std::vector<std::int16_t> zeros;
+  std::vector<float> scales, bias;
+
+  explicit Layer(const ConvShape& s) {
+    std::mt19937 engine(1);
+    const auto draw = [&](int low, int high) {
+      return std::uniform_int_distribution<int>(low, high)(engine);
+    };
+    for (long i = 0; i < s.N * s.in_pixels() * s.Cin; i++)
+      image.push_back(static_cast<std::uint8_t>(draw(0, 255)));
+    for (long i = 0; i < s.Cout * s.Cin / s.groups * s.taps(); i++)
+      codes.push_back(static_cast<std::uint8_t>(draw(3, 129)));
+    for (long n = 0; n < s.Cout; n++) {
+      zeros.push_back(static_cast<std::int16_t>(draw(2, 131)));
+      scales.push_back(std::ldexp(1.0F, draw(-3, 0)));
+      bias.push_back(static_cast<float>(draw(-50, 50)));
+    }
+  }
+
+  std::vector<float> packed(const ConvShape& s, ThreadPool& pool) const {
+    std::vector<std::int64_t> rows, columns;
+    const long depth = s.Cin / s.groups * s.taps();
+    for (long k = 0; k < depth; k++) rows.push_back(k);
+    for (long n = 0; n < s.Cout; n++) columns.push_back(n * depth);
+    std::vector<float> words(static_cast<std::size_t>(byte_conv_packed_size(s)));
+    pack_byte_conv(s,
+                   {.codes = codes.data(),
+                    .type = DType::u8,
+                    .k_offsets = rows.data(),
+                    .n_offsets = columns.data(),
+                    .scales = scales.data(),
+                    .zeros = zeros.data()},
+                   words.data(), pool);
+    return words;
+  }
+
+  // Of images whose numbers are halves of integers.
+  std::vector<float> expected(const ConvShape& s) const {
+    std::vector<float> out;
+    const long in_each = s.Cin / s.groups;
+    for (long n = 0; n < s.N; n++)
+      for (long y = 0; y < s.out(s.h); y++)
+        for (long x = 0; x < s.out(s.w); x++)
+          for (long o = 0; o < s.Cout; o++) {
+            const auto column = static_cast<std::size_t>(o);
+            long sum = 0;
+            for (long c = 0; c < in_each; c++)
+              for (long ky = 0; ky < s.h.kernel; ky++)
+                for (long kx = 0; kx < s.w.kernel; kx++) {
+                  const long row = y * s.h.stride + ky * s.h.dilation - s.h.pad_before;
+                  const long col = x * s.w.stride + kx * s.w.dilation - s.w.pad_before;
+                  if (row < 0 || row >= s.h.in || col < 0 || col >= s.w.in) continue;
+                  const long channel = o / (s.Cout / s.groups) * in_each + c;
+                  const long at = ((n * s.h.in + row) * s.w.in + col) * s.Cin + channel;
+                  const long code = (o * in_each + c) * s.taps() + ky * s.w.kernel + kx;
+                  sum += (image[static_cast<std::size_t>(at)] - zero_point) *
+                         (codes[static_cast<std::size_t>(code)] - zeros[column]);
+                }
+            out.push_back(static_cast<float>(sum) * (0.5F * scales[column]) + bias[column]);
+          }
+    return out;
+  }
+};
+
+struct Sink {
+  std::vector<float> result;
+  long columns;
+};
+void write_to_sink(const void* context, float* tile, long stride, long row0, long rows, long col0,
+                   long cols) {
+  auto& sink = *static_cast<Sink*>(const_cast<void*>(context));
+  for (long r = 0; r < rows; r++)
+    for (long c = 0; c < cols; c++)
+      sink.result[static_cast<std::size_t>((row0 + r) * sink.columns + col0 + c)] = tile[r * stride + c];
+}
+
+TEST_P(ByteConvTest, EqualsPlainLoops) {
+  ThreadPool pool(2);
+  for (std::size_t i = 0; i < shapes().size(); i++) {
+    const ConvShape& s = shapes()[i];
+    ASSERT_TRUE(byte_conv_supports(s)) << i;
+    const Layer layer(s);
+    const std::vector<float> packed = layer.packed(s, pool), expected = layer.expected(s);
+    std::vector<float> floats, scratch(static_cast<std::size_t>(byte_conv_scratch_size(s)));
+    std::vector<std::uint8_t> signed_bytes;
+    for (const std::uint8_t byte : layer.image) {
+      floats.push_back(0.5F * static_cast<float>(byte - zero_point));
+      signed_bytes.push_back(static_cast<std::uint8_t>(byte - 128));
+    }
+    const ByteConv from_floats{.in = floats.data()}, from_bytes{.in_bytes = layer.image.data()},
+        from_signed{.in_bytes = signed_bytes.data(), .in_is_signed = true};
+    int form = 0;
+    for (ByteConv run : {from_floats, from_bytes, from_signed}) {
+      run.in_stride = s.Cin;
+      run.in_scale = 0.5F;
+      run.least = -zero_point;
+      run.packed = packed.data();
+      run.out_stride = s.Cout;
+      run.epilogue.bias = layer.bias.data();
+      std::vector<float> out(expected.size());
+      run.out = out.data();
+      byte_conv(s, run, scratch.data(), pool);
+      for (std::size_t k = 0; k < out.size(); k++)
+        ASSERT_EQ(out[k], expected[k]) << "shape " << i << ", form " << form << ", element " << k;
+
+      Sink sink{std::vector<float>(expected.size()), s.Cout};
+      run.out = nullptr;
+      run.epilogue.hook = write_to_sink;
+      run.epilogue.context = &sink;
+      byte_conv(s, run, scratch.data(), pool);
+      for (std::size_t k = 0; k < out.size(); k++)
+        ASSERT_EQ(sink.result[k], expected[k]) << "shape " << i << ", form " << form << ", element " << k;
+      form++;
+    }
+  }
+}
+
+TEST(ByteConv, TakesNoGroupsThatCutWordsOfFourChannelsAndNoSumsThatAreTooDeep) {
+  const ConvAxis one = axis(4, 1);
+  EXPECT_FALSE(byte_conv_supports({.Cin = 12, .Cout = 12, .h = one, .w = one, .groups = 6}));
+  EXPECT_FALSE(byte_conv_supports({.Cin = 4096, .Cout = 8, .h = axis(5, 3), .w = axis(5, 3)}));
+  EXPECT_FALSE(byte_conv_supports({.Cin = 8, .Cout = 8, .h = one, .w = one, .d = axis(3, 3)}));
+  EXPECT_FALSE(byte_conv_supports({.Cin = 8, .Cout = 8, .h = one, .w = one, .transposed = true}));
+}
+
+}  // namespace
+}  // namespace tenon::cpu
