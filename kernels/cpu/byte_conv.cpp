@@ -110,6 +110,8 @@ bool byte_conv_supports(const ConvShape& s) {
   return (s.groups == 1 || s.Cin / s.groups % bytes_of_word == 0) && ByteGroup(s).depth <= RowGemm::max_depth;
 }
 
+bool byte_conv_pays() { return runs_dot_of_bytes(); }
+
 long byte_conv_packed_size(const ConvShape& s) {
   const ByteGroup group(s);
   return s.groups * (group.packed() + 2 * padded(group.out));

@@ -10,6 +10,8 @@ namespace tenon::cpu {
 /// 2-d or 1-d ones of up to 16384 taps and channels an output, whose groups have whole words of four
 /// channels.
 bool byte_conv_supports(const ConvShape& shape);
+/// Is it faster than float32 on this CPU?
+bool byte_conv_pays();
 
 /// Words of four bytes that pack_byte_conv writes: panels of four bytes of consecutive channels; then of each
 /// output channel the sum of its codes, and its scale.

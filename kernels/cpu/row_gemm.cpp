@@ -444,6 +444,7 @@ long tiles_in_block(const RowGemm& g, const RowTiles& tiles, const DepthBlock& k
 }  // namespace
 
 bool runs_dot_of_bf16() { return runs_tile(TileForm::bf16_dot); }
+bool runs_dot_of_bytes() { return runs_byte_dot(); }
 
 TileShape row_gemm_tile() { return {tile_rows, panel_cols}; }
 

@@ -122,5 +122,7 @@ TENON_PER_ISA(RowGemmRun, row_gemm, row_gemm)
 /// Does RowGemm::a_is_bf16 make products with a bfloat16 B about twice as fast?
 using RunsDot = bool();
 TENON_PER_ISA(RunsDot, runs_dot_of_bf16, runs_dot_of_bf16)
+/// Are products of bytes about four times as fast as those of float32?
+TENON_PER_ISA(RunsDot, runs_dot_of_bytes, runs_dot_of_bytes)
 
 }  // namespace tenon::cpu

@@ -66,13 +66,12 @@ struct Bytes : Floats {
 
 #if defined(__AVX512F__)
 /// Of tile_kernel_bytes.cpp.
-bool runs_byte_dot();
 TileKernel byte_dot_tile(const TileCall& call);
 /// Of tile_kernel_dot.cpp.
 bool runs_bf16_dot();
 TileKernel bf16_dot_tile(const TileCall& call);
 #else
-static bool runs_byte_dot() { return false; }
+bool runs_byte_dot() { return false; }
 static TileKernel byte_dot_tile(const TileCall&) { return nullptr; }
 static bool runs_bf16_dot() { return false; }
 static TileKernel bf16_dot_tile(const TileCall&) { return nullptr; }

@@ -25,6 +25,8 @@ enum class TileForm {
 };
 /// Can this CPU run tiles of this form?
 bool runs_tile(TileForm form);
+/// Has it an instruction for those of bytes?
+bool runs_byte_dot();
 
 /// The operands of one row tile and some consecutive column panels. Offsets and strides count words of four
 /// bytes: an element in float32, a pair of 16-bit ones. partial, residual, added, rounded, bias and

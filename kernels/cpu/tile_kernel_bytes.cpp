@@ -23,7 +23,6 @@ struct DotOfBytes {
 
 }  // namespace
 
-bool runs_byte_dot();
 bool runs_byte_dot() {
   static const bool runs = __builtin_cpu_supports("avx512vnni") != 0;
   return runs;

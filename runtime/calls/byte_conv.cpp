@@ -41,8 +41,7 @@ std::optional<ByteConvNumbers> ByteConvNumbers::of(const Node& node, const Group
 }
 
 std::optional<ByteConvCall> ByteConvCall::match(const Planner& planner, const Group& group) {
-  auto conv = ConvCall::match_any_weights(planner, group);
-  if (!conv) conv = ConvCall::match_bytes(planner, group);
+  auto conv = ConvCall::match_shape(group);
   if (!conv || conv->shape.flops() == 0) return std::nullopt;
   auto numbers = ByteConvNumbers::of(*conv->anchor, group, planner.weights());
   if (!numbers) return std::nullopt;

@@ -55,7 +55,9 @@ std::optional<ConvCall> ConvCall::match_any_weights(const Planner& planner, cons
   const Node* anchor = find_anchor(group, op_info<Conv>());
   if (!anchor) anchor = find_anchor(group, op_info<ConvTranspose>());
   if (!anchor) return std::nullopt;
-  return call_of(planner, group, *anchor, group.outer(anchor->input(0)));
+  auto call = call_of(group, *anchor, group.outer(anchor->input(0)));
+  if (call) call->take_weights(planner);
+  return call;
 }
 
 std::optional<ConvCall> ConvCall::match_halves(const Planner& planner, const Group& group) {
@@ -63,29 +65,30 @@ std::optional<ConvCall> ConvCall::match_halves(const Planner& planner, const Gro
     if (!member->is<Conv>()) continue;
     const Value* const half = widened_for(*member);
     if (!half || group.contains(half)) return std::nullopt;
-    auto call = call_of(planner, group, *member, group.outer(half));
+    auto call = call_of(group, *member, group.outer(half));
+    if (call) call->take_weights(planner);
     return call && call->weights.defined() ? call : std::nullopt;
   }
   return std::nullopt;
 }
 
-std::optional<ConvCall> ConvCall::match_bytes(const Planner& planner, const Group& group) {
+std::optional<ConvCall> ConvCall::match_shape(const Group& group) {
+  if (const Node* const anchor = find_anchor(group, op_info<Conv>()))
+    return call_of(group, *anchor, group.outer(anchor->input(0)));
   for (const Node* member : group.members()) {
     if (!member->is<Conv>()) continue;
     const auto made = ScaledBytes::of(member->input(0));
     if (!made || group.contains(made->bytes)) return std::nullopt;
-    return call_of(planner, group, *member, group.outer(made->bytes));
+    return call_of(group, *member, group.outer(made->bytes));
   }
   return std::nullopt;
 }
 
-std::optional<ConvCall> ConvCall::call_of(const Planner& planner, const Group& group, const Node& anchor,
-                                          const Value* x) {
+std::optional<ConvCall> ConvCall::call_of(const Group& group, const Node& anchor, const Value* x) {
   ConvCall call{.anchor = &anchor, .x = x};
   call.weights_value = group.outer(anchor.input(1));
   const std::size_t rank = call.x->rank();
   if (rank < 3 || rank > 5) return std::nullopt;
-  if (const auto weights = planner.stored_weight(call.weights_value)) call.weights = *weights;
   if (anchor.inputs().size() > 2) call.bias = anchor.input(2);
   const Index sizes = eval(call.x->shape(), {});
   const Index weights = eval(call.weights_value->shape(), {});
@@ -93,6 +96,10 @@ std::optional<ConvCall> ConvCall::call_of(const Planner& planner, const Group& g
   call.shape =
       conv ? conv_shape(*conv, sizes, weights) : shape_of(*anchor.as<ConvTranspose>(), sizes, weights);
   return call;
+}
+
+void ConvCall::take_weights(const Planner& planner) {
+  if (const auto known = planner.stored_weight(weights_value)) weights = *known;
 }
 
 Work ConvCall::work() const {

@@ -25,16 +25,18 @@ struct ConvCall {
   static std::optional<ConvCall> match(const Planner&, const Group&);
   /// The same with weights that may be computed.
   static std::optional<ConvCall> match_any_weights(const Planner&, const Group&);
+  /// The same, but weights are not looked at; where the group begins with what makes float32 of an image of
+  /// bytes (ScaledBytes), that image is x.
+  static std::optional<ConvCall> match_shape(const Group&);
   /// As match, where the group begins with a cast of its image from bfloat16 (runtime/widen.h): `x` is that
   /// image.
-  /// Of a group that begins with what makes float32 of an image of bytes (ScaledBytes), which is x.
-  static std::optional<ConvCall> match_bytes(const Planner&, const Group&);
   static std::optional<ConvCall> match_halves(const Planner&, const Group&);
   /// Of operands of one dtype.
   Work work() const;
 
  private:
-  static std::optional<ConvCall> call_of(const Planner&, const Group&, const Node& anchor, const Value* x);
+  static std::optional<ConvCall> call_of(const Group&, const Node& anchor, const Value* x);
+  void take_weights(const Planner&);
 };
 
 }  // namespace tenon

@@ -48,6 +48,7 @@ std::string form_of(const ConvShape& s) {
 }
 
 std::optional<ByteConvCall> match(const Planner& planner, const Group& group) {
+  if (!cpu::byte_conv_pays()) return std::nullopt;
   auto call = ByteConvCall::match(planner, group);
   return call && cpu::byte_conv_supports(call->conv.shape) ? call : std::nullopt;
 }
@@ -108,6 +109,7 @@ std::vector<Candidate> lower_byte_conv(const Planner& planner, const Group& grou
 }
 
 bool takes_bytes(const Node& member, const Group& group, WeightStore& weights) {
+  if (!cpu::byte_conv_pays()) return false;
   const auto* conv = member.as<Conv>();
   const Value* const filters = group.outer(member.input(1));
   const std::size_t rank = member.output()->rank();
@@ -121,6 +123,10 @@ bool takes_bytes(const Node& member, const Group& group, WeightStore& weights) {
 std::vector<OpLowering> byte_conv_lowerings() {
   return {
       {.op = &op_info<Conv>(), .lower = lower_byte_conv, .channels_last = true, .takes_bytes = takes_bytes}};
+}
+
+bool has_byte_kernel(const Planner& planner, const Group& group) {
+  return !lower_byte_conv(planner, group).empty();
 }
 
 }  // namespace tenon

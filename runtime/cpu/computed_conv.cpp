@@ -4,6 +4,7 @@
 #include "ir/ops/conv.h"
 #include "kernels/cpu/conv.h"
 #include "runtime/calls/conv.h"
+#include "runtime/cpu/byte_conv.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/step.h"
 
@@ -81,6 +82,7 @@ void emit(Planner& planner, const Group& group, const ConvCall& call, CpuEpilogu
 }
 
 std::vector<Candidate> lower_computed_conv(const Planner& planner, const Group& group) {
+  if (has_byte_kernel(planner, group)) return {};
   const auto call = ConvCall::match_any_weights(planner, group);
   if (!call || call->weights.defined() || call->x->dtype() != DType::f32 || call->shape.flops() == 0)
     return {};

@@ -5,6 +5,7 @@
 
 #include "ir/ops/conv.h"
 #include "runtime/calls/conv.h"
+#include "runtime/cpu/byte_conv.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/pack.h"
 #include "runtime/cpu/step.h"
@@ -102,6 +103,7 @@ void emit(Planner& planner, const Group& group, const ConvCall& call, CpuEpilogu
 }
 
 std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
+  if (has_byte_kernel(planner, group)) return {};
   auto call = ConvCall::match(planner, group);
   if (!call) call = ConvCall::match_halves(planner, group);
   if (!call || call->anchor->input(0)->dtype() != DType::f32) return {};

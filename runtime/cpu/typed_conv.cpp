@@ -60,11 +60,11 @@ Emit emit_for(DType dtype) {
 }
 
 std::vector<Candidate> lower_typed_conv(const Planner& planner, const Group& group) {
-  const auto call = ConvCall::match_any_weights(planner, group);
-  if (!call || call->shape.transposed || call->shape.flops() == 0) return {};
-  const DType dtype = call->x->dtype();
+  const DType dtype = group.node().output()->dtype();
   const Emit emit = emit_for(dtype);
   if (!emit) return {};
+  const auto call = ConvCall::match_any_weights(planner, group);
+  if (!call || call->shape.transposed || call->shape.flops() == 0) return {};
   const Work work = call->work();
   const double wider = static_cast<double>(size_of(dtype)) / sizeof(float);
   return {{{.kernel = "typed convolution",
