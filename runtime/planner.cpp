@@ -21,6 +21,7 @@
 #include "runtime/centred_bytes.h"
 #include "runtime/constant_value.h"
 #include "runtime/decompose.h"
+#include "runtime/joined_steps.h"
 #include "runtime/shared/general.h"
 #include "runtime/shared/transfer.h"
 #include "runtime/tuning/choices.h"
@@ -100,17 +101,17 @@ std::unique_ptr<Plan> Planner::plan() {
   }
   copy_results();
   if (!refused_.empty()) throw refusal();
-  for (const auto& step : steps_) step->request();
-  for (const auto& step : steps_) step->compile();
-
   auto plan = std::make_unique<Plan>();
   plan->steps = std::move(steps_);
+  plan->nodes = std::move(step_nodes_);
+  plan->choices = std::move(choices_);
+  if (options_.is_recorded) join_steps(*plan);
+  for (const auto& step : plan->steps) step->request();
+  for (const auto& step : plan->steps) step->compile();
   if (options_.is_recorded && queue().recorded_streams() > 0)
     plan->recorded = recorded_ranges(plan->steps, queue().recorded_streams());
   lay_out_buffers(*plan);
   plan->buffers = buffers_.list();
-  plan->nodes = std::move(step_nodes_);
-  plan->choices = std::move(choices_);
   plan->assigned = assignment_.all();
   for (const auto& parameter : graph_->body().parameters()) plan->inputs.push_back(parameter->type());
   for (const Value* result : graph_->body().results()) plan->outputs.push_back(result->type());
@@ -122,6 +123,9 @@ void Planner::lay_out_buffers(Plan& plan) {
   const auto aligned = [&](std::size_t bytes) {
     return (bytes + device_.memory.alignment - 1) / device_.memory.alignment * device_.memory.alignment;
   };
+  for (std::size_t i = 0; i < plan.steps.size(); ++i)
+    for (const auto* tensors : {&plan.steps[i]->reads, &plan.steps[i]->writes})
+      for (const PlannedTensor& t : *tensors) buffers_.touch(t, static_cast<int>(i));
   auto& buffers = buffers_.list();
   const auto lay_out_arena = [&](Space space, FunctionRef<bool(std::size_t, std::size_t)> meet) {
     std::vector<std::size_t> used, bytes;
@@ -407,9 +411,6 @@ void Planner::emit(std::unique_ptr<Step> step, const Node& node, std::vector<Pla
 
 void Planner::add(std::unique_ptr<Step> step, const Node* node, std::vector<PlannedTensor> reads,
                   std::vector<PlannedTensor> writes) {
-  const auto at = static_cast<int>(steps_.size());
-  for (const PlannedTensor& t : reads) buffers_.touch(t, at);
-  for (const PlannedTensor& t : writes) buffers_.touch(t, at);
   for (const auto* tensors : {&reads, &writes})
     for (const PlannedTensor& t : *tensors)
       step->info.bytes += static_cast<double>(t.numel()) * static_cast<double>(size_of(t.dtype()));

@@ -45,6 +45,13 @@ class Step {
   /// What the step's faults (at least one was found) say.
   virtual std::optional<Error> failure(std::span<const Fault>) const { return std::nullopt; }
 
+  /// A step that does what both do, neither of which touches what the other writes, with one start of a
+  /// kernel. Null: there is none. Of its info the kernel is set, and neither what it reads nor what it
+  /// writes.
+  virtual std::unique_ptr<Step> joined(const Step& other) const {
+    (void)other;
+    return nullptr;
+  }
   /// Of a step that runs regions: their plans.
   virtual std::vector<std::shared_ptr<const Plan>> plans() const { return {}; }
 

@@ -34,10 +34,9 @@ class Epilogue {
       take_gather(*next);
       take_casts(*next);
       add(*next);
-      if (live_results() == 1 && has_size_of_anchor(next->output())) complete_ = members_;
+      if (live_results() == 1 && may_be_result(*next->output())) complete_ = members_;
     }
-    if (reason_.empty() && complete_.size() < members_.size() &&
-        !has_size_of_anchor(members_.back()->output()))
+    if (reason_.empty() && complete_.size() < members_.size() && !may_be_result(*members_.back()->output()))
       reason_ = std::string(members_.back()->op().name()) + " changes the dtype";
   }
 
@@ -109,8 +108,17 @@ class Epilogue {
     return {};
   }
 
-  bool has_size_of_anchor(const Value* v) const {
-    return size_of(v->dtype()) == size_of(anchor_.output()->dtype());
+  // A number of the anchor's size; or float32, in which kernels hold what they sum up to 16 bits. Loops read
+  // the 16 bits, which are half as many, and cast them at no cost.
+  bool may_be_result(const Value& v) const {
+    const DType sum = anchor_.output()->dtype();
+    if (size_of(v.dtype()) == size_of(sum)) return true;
+    return v.dtype() == DType::f32 && is_small_float(sum) && !is_read_by_loops(v);
+  }
+  static bool is_read_by_loops(const Value& v) {
+    return std::any_of(v.uses().begin(), v.uses().end(), [](const Use& use) {
+      return use.node && (use.node->op().is_pointwise() || use.node->op().info().row_axes);
+    });
   }
 
   std::size_t live_results() const {

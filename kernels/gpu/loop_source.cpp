@@ -28,6 +28,20 @@ class Printer : LoopText {
     return std::move(out_);
   }
 
+  std::string part() {
+    TENON_CHECK(form_.group == RowGroup::none && !has_faults());
+    is_part_ = true;
+    print_arguments();
+    if (has_pieces()) {
+      line("template <bool Whole>");
+      print_walk("GPU_INLINE void", name_ + "_walk");
+      print_kernel_of_walks("GPU_INLINE void");
+    } else {
+      print_walk("GPU_INLINE void", name_);
+    }
+    return std::move(out_);
+  }
+
   std::string tile() {
     print_arguments();
     line("struct {}_tile {{ {}{}_arguments a; }};", name_, ended(parameters(), "; "), name_);
@@ -81,8 +95,8 @@ class Printer : LoopText {
     return false;
   }
   void print_walk(std::string_view kind, std::string_view name) {
-    line("{} {}({}const {}_arguments{} a) {{", kind, name, ended(parameters(), ", "), name_,
-         has_pieces() ? "&" : "");
+    line("{} {}({}const {}_arguments{} a{}) {{", kind, name, ended(parameters(), ", "), name_,
+         has_pieces() || is_part_ ? "&" : "", is_part_ ? ", int block, int blocks" : "");
     indent_ = 1;
     line("using Index = {};", index_type());
     if (has_faults()) line("BadIndex bad;");
@@ -92,7 +106,8 @@ class Printer : LoopText {
     line("}}\n");
   }
   void print_kernel_of_walks(std::string_view kind) {
-    line("{} {}({}const {}_arguments a) {{", kind, name_, ended(parameters(), ", "), name_);
+    line("{} {}({}const {}_arguments{} a{}) {{", kind, name_, ended(parameters(), ", "), name_,
+         is_part_ ? "&" : "", is_part_ ? ", int block, int blocks" : "");
     indent_ = 1;
     line("bool whole = a.{} % {} == 0;", form_.group == RowGroup::none ? "rows" : "length", form_.vector);
     for (std::size_t k = 0; k < code_.operands.size(); ++k)
@@ -104,7 +119,8 @@ class Printer : LoopText {
     std::string values;
     for (const std::string& parameter : parameters())
       values += parameter.substr(parameter.rfind(' ') + 1) + ", ";
-    line("whole ? {0}_walk<true>({1}a) : {0}_walk<false>({1}a);", name_, values);
+    values += is_part_ ? "a, block, blocks" : "a";
+    line("whole ? {0}_walk<true>({1}) : {0}_walk<false>({1});", name_, values);
     indent_ = 0;
     line("}}\n");
   }
@@ -223,8 +239,8 @@ class Printer : LoopText {
     const int block = form_.threads * form_.vector * form_.chunks;
     line("const int lane = int(threadIdx.x);");
     line("const Index end = Index(a.rows);");
-    line("for (Index base = Index(blockIdx.x) * {}; base < end; base += Index(gridDim.x) * {}) {{", block,
-         block);
+    line("for (Index base = Index({}) * {}; base < end; base += Index({}) * {}) {{",
+         is_part_ ? "block" : "blockIdx.x", block, is_part_ ? "blocks" : "gridDim.x", block);
     ++indent_;
     print_chunks(0, "base + ");
     --indent_;
@@ -542,6 +558,7 @@ class Printer : LoopText {
   }
 
   const std::string name_;
+  bool is_part_ = false;  // of a kernel of several loops: some of its blocks are this one's
   std::string pointer_prefix_;
   std::string out_;
   int indent_ = 0;
@@ -551,6 +568,32 @@ class Printer : LoopText {
 
 std::string loop_source(const LoopCode& code, const LoopForm& form, std::string_view name) {
   return Printer(code, form, name).kernel();
+}
+std::string joined_source(std::span<const LoopPart> loops, std::string_view name) {
+  std::string parts, pointers, structs, calls;
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const auto& [code, form] = loops[i];
+    TENON_CHECK(form.threads == loops[0].form.threads);
+    const std::string part = fmt::format("{}_{}", name, i);
+    parts += Printer(code, form, part).part();
+    std::string values;
+    for (const std::string& parameter : LoopText(code, form).parameters()) {
+      pointers += fmt::format("{}_{}, ", parameter, i);
+      values += fmt::format("{}_{}, ", parameter.substr(parameter.rfind(' ') + 1), i);
+    }
+    structs += fmt::format("const {}_arguments a{}, ", part, i);
+    const std::string begin = i > 0 ? fmt::format("int(ends.of_{})", i - 1) : "0";
+    calls += fmt::format(
+        "  if (block < int(ends.of_{0})) return {1}({2}a{0}, block - {3}, int(ends.of_{0}) - {3});\n", i,
+        part, values, begin);
+  }
+  std::string ends;
+  for (std::size_t i = 0; i < loops.size(); ++i) ends += fmt::format(" Int of_{};", i);
+  return parts + fmt::format(
+                     "struct {0}_ends {{{1} }};\n"
+                     "extern \"C\" __global__ void __launch_bounds__({2}) {0}({3}{4}const {0}_ends ends) {{\n"
+                     "  const int block = int(blockIdx.x);\n{5}}}\n",
+                     name, ends, loops[0].form.threads, pointers, structs, calls);
 }
 std::string tile_source(const LoopCode& code, const LoopForm& form, std::string_view name) {
   return Printer(code, form, name).tile();

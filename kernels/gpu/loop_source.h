@@ -1,5 +1,6 @@
 // Loop programs as the text of GPU kernels: one text for CUDA, HIP and the emulation.
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,16 @@ inline constexpr std::string_view loop_header = "kernels/gpu/loop_walks.gpu.h";
 /// each buffer, in the order of their numbers; a pointer to a Fault, if an instruction may fault; and the
 /// arguments (loop_arguments), by value.
 std::string loop_source(const LoopCode& code, const LoopForm& form, std::string_view name);
+
+/// A loop without reductions and faults as a part of a kernel.
+struct LoopPart {
+  LoopCode code;
+  LoopForm form;
+};
+/// The kernel `name` of several such loops, each of which has some of its blocks. Its parameters: the
+/// pointers of all loops, the arguments of each, and for each the block behind its last one, as 64-bit
+/// integers.
+std::string joined_source(std::span<const LoopPart> loops, std::string_view name);
 
 /// The epilogue of a program over [rows, cols] that runs on a tile (LoopOp::tile):
 ///   struct NAME_tile { pointers as above; [Fault* fault;] NAME_arguments a; };

@@ -1,10 +1,13 @@
 #include "runtime/gpu/loop.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/loop_split.h"
 #include "runtime/calls/loop.h"
+#include "runtime/gpu/launch.h"
 #include "runtime/gpu/queue.h"
 #include "runtime/gpu/zero_division.h"
 
@@ -73,6 +76,83 @@ LoopProgram copy_program(const Strided& from, const Strided& to) {
   return program;
 }
 
+// What one launch computes: a loop, or several that touch nothing that another of them writes.
+class LoopStep : public LaunchStep {
+ public:
+  struct Part {
+    LoopProgram program;  // arranged
+    LoopForm form;
+    LoopLaunch launch;
+    std::vector<PlannedTensor> buffers;
+  };
+  LoopStep(Gpu& gpu, std::vector<Part> parts)
+      : LaunchStep(gpu, kernel_of(parts)), gpu_(gpu), parts_(std::move(parts)) {}
+
+  std::unique_ptr<Step> joined(const Step& other) const override {
+    const auto* loops = dynamic_cast<const LoopStep*>(&other);
+    if (!loops) return nullptr;
+    std::vector<Part> parts = parts_;
+    parts.insert(parts.end(), loops->parts_.begin(), loops->parts_.end());
+    if (!may_join(parts)) return nullptr;
+    auto both = std::make_unique<LoopStep>(gpu_, std::move(parts));
+    both->info.kernel = fmt::format("{} loops", both->parts_.size());
+    return both;
+  }
+
+ private:
+  // Points without faults; and together less than what fills the device, since the time of more is not that
+  // of its launch.
+  bool may_join(const std::vector<Part>& parts) const {
+    constexpr std::size_t most_parts = 8, most_parameter_bytes = 4000;  // drivers take 4096
+    const GpuLimits limits = limits_of(gpu_);
+    std::int64_t threads = 0;
+    std::size_t buffers = 0, bytes = 0;
+    for (const Part& part : parts) {
+      if (part.form.group != RowGroup::none || part.form.threads != parts[0].form.threads || faults_of(part))
+        return false;
+      threads += part.launch.grid * part.launch.block;
+      buffers += part.buffers.size();
+      bytes += loop_arguments(part.program, part.form).size() + sizeof(std::int64_t);
+    }
+    return parts.size() <= most_parts && buffers <= max_buffers &&
+           bytes + buffers * sizeof(void*) <= most_parameter_bytes &&
+           threads <= std::int64_t{limits.processors} * limits.threads_per_processor;
+  }
+  static bool faults_of(const Part& part) {
+    const auto& instructions = part.program.code.instructions;
+    return std::any_of(instructions.begin(), instructions.end(), may_fault);
+  }
+
+  static Kernel kernel_of(const std::vector<Part>& parts) {
+    if (parts.size() == 1) {
+      const auto& [program, form, launch, buffers] = parts[0];
+      return {.source = translation_unit(loop_header, loop_source(program.code, form, "loop")),
+              .name = "loop",
+              .size = {{launch.grid, 1, 1}, launch.block, launch.shared_bytes},
+              .buffers = buffers,
+              .arguments = {loop_arguments(program, form)},
+              .may_fault = faults_of(parts[0])};
+    }
+    Kernel kernel{.name = "loops"};
+    std::vector<LoopPart> sources;
+    std::vector<std::int64_t> ends;
+    std::int64_t blocks = 0;
+    for (const auto& [program, form, launch, buffers] : parts) {
+      sources.push_back({program.code, form});
+      ends.push_back(blocks += launch.grid);
+      kernel.buffers.insert(kernel.buffers.end(), buffers.begin(), buffers.end());
+      kernel.arguments.push_back(loop_arguments(program, form));
+    }
+    kernel.source = translation_unit(loop_header, joined_source(sources, kernel.name));
+    kernel.size = {.grid = {blocks, 1, 1}, .block = parts[0].launch.block};
+    kernel.arguments.push_back(struct_of(ends));
+    return kernel;
+  }
+
+  Gpu& gpu_;
+  const std::vector<Part> parts_;
+};
+
 }  // namespace
 
 GpuLimits limits_of(const Gpu& gpu) { return {.processors = gpu.multiprocessors(), .wave = gpu.warp()}; }
@@ -80,19 +160,13 @@ GpuLimits limits_of(const Gpu& gpu) { return {.processors = gpu.multiprocessors(
 Gpu& gpu_of(Planner& planner) { return gpu_queue(planner.queue()).gpu(); }
 
 std::unique_ptr<LaunchStep> make_loop_step(Gpu& gpu, const LoweredLoop& loop) {
-  const LoopProgram program = arranged(loop.program);
+  LoopProgram program = arranged(loop.program);
   const GpuLimits limits = limits_of(gpu);
   const LoopForm form = loop_form(program, limits);
   const LoopLaunch launch = loop_launch(program, form, limits);
-  const auto& instructions = program.code.instructions;
-  return std::make_unique<LaunchStep>(
-      gpu,
-      LaunchStep::Kernel{.source = translation_unit(loop_header, loop_source(program.code, form, "loop")),
-                         .name = "loop",
-                         .size = {{launch.grid, 1, 1}, launch.block, launch.shared_bytes},
-                         .buffers = {loop.buffers.begin(), loop.buffers.begin() + program.buffer_count()},
-                         .arguments = {loop_arguments(program, form)},
-                         .may_fault = std::any_of(instructions.begin(), instructions.end(), may_fault)});
+  std::vector<PlannedTensor> buffers(loop.buffers.begin(), loop.buffers.begin() + program.buffer_count());
+  return std::make_unique<LoopStep>(
+      gpu, std::vector<LoopStep::Part>{{std::move(program), form, launch, std::move(buffers)}});
 }
 
 std::unique_ptr<Step> make_copy(Gpu& gpu, const PlannedTensor& from, const PlannedTensor& to) {

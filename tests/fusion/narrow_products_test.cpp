@@ -132,9 +132,36 @@ TEST(NarrowProducts, EpiloguesComputeInFloat32) {
   %2 = cast(%y, to=f16) : f16[N,32]
   %3 = linear(%1, @up.f16) : f16[N,64]
   %4 = fused linear(%2, @other.f16) { %4.2 = cast; cast(%3); add(_, %4.2); silu; cast(_, to=f16) } : f16[N,64]
-  %5 = linear(%4, @down.f16) : f16[N,64]
-  %6 = cast(%5) : f32[N,64]
-  return %6
+  %5 = fused linear(%4, @down.f16) { cast } : f32[N,64]
+  return %5
+}
+)");
+}
+
+// A product writes float32 itself where no loop would: the cast and what follows it are no step. A loop reads
+// half as much, and casts at no cost.
+TEST(NarrowProducts, GiveFloat32WhereNoLoopReadsIt) {
+  const auto graph = graph_with_data(R"(graph cell(%x: f32[N,64], %y: f32[N,64]) {
+  @up : f32[64,64]
+  @down : f32[64,64]
+  %1 = linear(%x, @up) : f32[N,64]
+  %2 = add(%1, %y) : f32[N,64]
+  %3 = slice(%2, axis=1, start=0, end=32) : f32[N,32]
+  %4 = tanh(%3) : f32[N,32]
+  %5 = linear(%x, @down) : f32[N,64]
+  %6 = softmax(%5, axis=1) : f32[N,64]
+  return %4, %6
+}
+)");
+  fuse(*graph, {.precision = Precision::bf16});
+  EXPECT_EQ(body_text(*graph), R"(graph cell(%x: f32[N,64], %y: f32[N,64]) {
+  %1 = cast(%x, to=bf16) : bf16[N,64]
+  %2 = fused linear(%1, @up.bf16) { cast; add(_, %y) } : f32[N,64]
+  %3 = slice(%2, axis=1, start=0, end=32) : f32[N,32]
+  %4 = tanh(%3) : f32[N,32]
+  %5 = linear(%1, @down.bf16) : bf16[N,64]
+  %6 = fused { cast(%5); softmax(_, axis=1) } : f32[N,64]
+  return %4, %6
 }
 )");
 }

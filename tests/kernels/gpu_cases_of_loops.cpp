@@ -6,19 +6,10 @@
 namespace tenon::gpu {
 namespace {
 
-GpuCase loop_case(const std::string& name, const LoopCase& c, const LoopForm* wanted = nullptr) {
-  const LoopProgram program = arranged(c.program);
-  const GpuLimits limits{.processors = 2, .threads_per_processor = 512};
-  const LoopForm form = wanted ? *wanted : loop_form(program, limits);
-  const LoopLaunch launch = loop_launch(program, form, limits);
-  GpuCase result{
-      .name = "loop " + name,
-      .launches = {{.source = translation_unit(loop_header, loop_source(program.code, form, "loop")),
-                    .kernel = "loop",
-                    .grid = {launch.grid, 1, 1},
-                    .block = launch.block,
-                    .shared_bytes = launch.shared_bytes,
-                    .arguments = {loop_arguments(program, form)}}}};
+constexpr GpuLimits two_processors{.processors = 2, .threads_per_processor = 512};
+
+// Buffers as they are before the loop, and as they should be behind it.
+void add_buffers(GpuCase& result, const LoopCase& c) {
   LoopBuffers before(c.program), after(c.program);
   for (LoopBuffers* buffers : {&before, &after})
     if (c.prepare) c.prepare(*buffers);
@@ -29,12 +20,49 @@ GpuCase loop_case(const std::string& name, const LoopCase& c, const LoopForm* wa
     result.buffers.emplace_back(in.begin(), in.end());
     result.expected.emplace_back(out.begin(), out.end());
   }
+}
+
+GpuCase loop_case(const std::string& name, const LoopCase& c, const LoopForm* wanted = nullptr) {
+  const LoopProgram program = arranged(c.program);
+  const LoopForm form = wanted ? *wanted : loop_form(program, two_processors);
+  const LoopLaunch launch = loop_launch(program, form, two_processors);
+  GpuCase result{
+      .name = "loop " + name,
+      .launches = {{.source = translation_unit(loop_header, loop_source(program.code, form, "loop")),
+                    .kernel = "loop",
+                    .grid = {launch.grid, 1, 1},
+                    .block = launch.block,
+                    .shared_bytes = launch.shared_bytes,
+                    .arguments = {loop_arguments(program, form)}}}};
+  add_buffers(result, c);
   const auto& instructions = program.code.instructions;
   if (std::any_of(instructions.begin(), instructions.end(), may_fault)) {  // a Fault: three integers
     result.dtypes.push_back(DType::i64);
     result.buffers.push_back(bytes_of(std::vector<std::int64_t>(3)));
     result.expected.push_back(result.buffers.back());
   }
+  return result;
+}
+
+// Several loops in one launch.
+GpuCase joined_case(const std::string& name, const std::vector<LoopCase>& loops) {
+  GpuCase result{.name = "loops " + name, .launches = {{.kernel = "loops"}}};
+  GpuLaunch& launch = result.launches[0];
+  std::vector<LoopPart> parts;
+  std::vector<std::int64_t> ends;
+  for (const LoopCase& c : loops) {
+    const LoopProgram program = arranged(c.program);
+    const LoopForm form = loop_form(program, two_processors);
+    const LoopLaunch alone = loop_launch(program, form, two_processors);
+    parts.push_back({program.code, form});
+    launch.arguments.push_back(loop_arguments(program, form));
+    launch.block = alone.block;
+    ends.push_back((ends.empty() ? 0 : ends.back()) + alone.grid);
+    add_buffers(result, c);
+  }
+  launch.source = translation_unit(loop_header, joined_source(parts, launch.kernel));
+  launch.grid = {ends.back(), 1, 1};
+  launch.arguments.push_back(bytes_of(ends));
   return result;
 }
 
@@ -65,6 +93,10 @@ std::vector<GpuCase> loop_gpu_cases() {
       loop_case("permuted", {permuted_and_reversed()}),
       loop_case("transposed", {add_transposed(64, 128)}),
       loop_case("padded", {padded_nhwc(20, 16, 8)}),
+      joined_case("of every form of points", {{add_relu(5000)},
+                                              {broadcasts({7, 9, 40})},
+                                              {permuted_and_reversed()},
+                                              {add_relu(301, DType::f16)}}),
       loop_case("softmax short rows", {softmax(9, 32)}, &short_rows),
       loop_case("softmax rows of a wave", {softmax(9, 200, DType::f16)}, &wave_rows),
       loop_case("softmax rows kept by a wave f16", {softmax(70, 1000, DType::f16)}, &kept_by_a_wave),

@@ -106,6 +106,21 @@ class StreamedPlans : public ::testing::Test {
   OpenDevice device{default_device(), 1};
 };
 
+// Two caches, to which something is appended: each is two pieces, and rounded.
+TEST_F(StreamedPlans, StartSmallLoopsTogetherOnGpus) {
+  if (default_device().name == "far") GTEST_SKIP() << "its kernels are the CPU's";
+  const auto graph = named(R"((%k: f32[2,5,16], %v: f32[2,5,16], %new: f32[2,2,1,16]) {
+  %1 = slice(%new, axis=0, start=0, end=1) %2 = reshape(%1, shape=[2,1,16])
+  %3 = slice(%new, axis=0, start=1, end=2) %4 = reshape(%3, shape=[2,1,16])
+  %5 = concat(%k, %2, axis=1) %6 = cast(%5, to=bf16)
+  %7 = concat(%v, %4, axis=1) %8 = cast(%7, to=bf16)
+  return %5, %6, %7, %8 })");
+  PlannedRun run(*graph, device), apart(*graph, device, false);
+  EXPECT_EQ(apart.plan->steps.size(), 6u);
+  EXPECT_EQ(run.plan->steps.size(), 2u) << run.plan->text();
+  EXPECT_TRUE(computes_the_same(run, *graph));
+}
+
 TEST_F(StreamedPlans, AreAsWideAsTheGraph) {
   if (default_device().name == "far") GTEST_SKIP() << "its kernels share scratch memory";
   const std::pair<const char*, std::size_t> rows[] = {{queries_keys_values, 3}, {inception, 3}, {towers, 2}};
