@@ -22,13 +22,20 @@ class Chains : LoopPatterns {
     const Instruction& root = at(r);
     if (root.op == LoopOp::reduce) return sum_squares(r);
     if (root.op != LoopOp::prim || root.prim == Prim::cast) return std::nullopt;
-    if (root.type != DType::f32) return clamp(r);
-    for (const auto rule :
-         {&Chains::silu_mul, &Chains::activation_loop, &Chains::exp_sub, &Chains::mul_add_or_sub,
-          &Chains::sub_mul, &Chains::constant_power, &Chains::clamp}) {
-      if (auto found = (this->*rule)(r)) return found;
-    }
-    return std::nullopt;
+    const auto first_of = [&](auto... rules) -> std::optional<LoopNode> {
+      std::optional<LoopNode> found;
+      ((found = (this->*rules)(r)) || ...);
+      if (found) found->instruction.type = root.type;
+      return found;
+    };
+    if (root.type == DType::f32)
+      return first_of(&Chains::silu_mul, &Chains::activation_loop, &Chains::leaky_relu, &Chains::exp_sub,
+                      &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::cube, &Chains::constant_power,
+                      &Chains::clamp);
+    if (root.type == DType::f64)
+      return first_of(&Chains::leaky_relu, &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::cube,
+                      &Chains::clamp);
+    return clamp(r);
   }
 
  private:
@@ -61,6 +68,10 @@ class Chains : LoopPatterns {
       case hardsigmoid: return fused(Fused::hardsigmoid, x);
       default: return std::nullopt;
     }
+  }
+  Match leaky_relu(Reg r) const {
+    const auto found = sloped_below_zero(r);
+    return found ? fused(Fused::leaky_relu, found->x, found->slope) : std::nullopt;
   }
   Match silu_mul(Reg r) const {  // x * sigmoid(x) * y, the factors in any order
     const std::vector<Reg> f = factors(r);
@@ -117,6 +128,10 @@ class Chains : LoopPatterns {
     return std::nullopt;
   }
 
+  Match cube(Reg r) const {  // a * a * a
+    const std::vector<Reg> f = factors(r);
+    return f.size() == 3 && f[0] == f[1] && f[1] == f[2] ? fused(Fused::cube, f[0]) : std::nullopt;
+  }
   Match constant_power(Reg r) const {  // the exponents that PyTorch treats specially, too
     if (!is(r, Prim::pow) || at(at(r).args[1]).op != LoopOp::constant) return std::nullopt;
     const Reg x = at(r).args[0];

@@ -86,12 +86,19 @@ class Compiler {
 
   void compile_single_pass() {
     plan_.walks.resize(1);
-    std::vector<Reg> order;
+    std::vector<Reg> of_rows, of_columns, order;
     for (Reg r = 0; r < end(); ++r)
-      if (value(r).needed && at(r).op != LoopOp::store) order.push_back(r);
+      if (value(r).needed && at(r).op != LoopOp::store)
+        (fills_tile(r) ? order : value(r).has_q ? of_columns : of_rows).push_back(r);
     for (Reg r = 0; r < end(); ++r)
       if (at(r).op == LoopOp::store) order.push_back(r);
+    emit_list(of_rows, plan_.of_rows, nullptr);
+    emit_list(of_columns, plan_.of_columns, nullptr);
     emit_list(order, plan_.walks[0].block, &plan_.walks[0].block);
+  }
+  /// Is it computed for each tile, even where the tile before had the same rows, or columns?
+  bool fills_tile(Reg r) {
+    return space().mode != LoopMode::map || (value(r).has_q && (value(r).has_p || space().p == 1));
   }
 
   // ---- several walks over the row ----
@@ -183,10 +190,25 @@ class Compiler {
   }
   bool is_direct_load(Reg r) {
     if (at(r).op != LoopOp::load) return false;
-    if (in_memory_) return true;
+    if (in_memory_ || is_folded_in_memory(r)) return true;
     const DType dtype = program_.code.operands[operand(r)].dtype;
     return held_type(dtype) == dtype && (!is_bool(dtype) || only_primitives_read(nodes_, r)) &&
            is_dense(space().operands[operand(r)], value(r)) && !is_read_after_stores(r);
+  }
+  /// A load of 16-bit floats that only folds read, which widen them.
+  bool is_folded_in_memory(Reg load) {
+    const DType dtype = program_.code.operands[operand(load)].dtype;
+    if (space().mode != LoopMode::rows || !value(load).has_q ||
+        !is_dense(space().operands[operand(load)], value(load)))
+      return false;
+    for (Reg user = load + 1; user < end(); ++user)
+      for (int a = 0; value(user).needed && a < arg_count(user); ++a)
+        if (arg(user, a) == load && !fold_in_memory(user, dtype)) return false;
+    return true;
+  }
+  FoldFn fold_in_memory(Reg r, DType dtype) const {
+    if (at(r).op != LoopOp::reduce || node(r).squares) return nullptr;
+    return fold_rows_in_memory(at(r).reduce, dtype);
   }
   /// A load whose memory another store may have written when a store reads it.
   bool is_read_after_stores(Reg load) const {
@@ -245,7 +267,7 @@ class Compiler {
     p.has_p = value(r).has_p;
     p.has_q = value(r).has_q;
     const long count = values_in(p.has_p, p.has_q);
-    const bool reusable = value(r).in_block || space().mode == LoopMode::map;
+    const bool reusable = value(r).in_block || (space().mode == LoopMode::map && fills_tile(r));
     auto& free = free_[{p.size, count}];
     if (reusable && !free.empty()) {
       p.offset = free.back();
@@ -313,7 +335,7 @@ class Compiler {
 
   void emit_load(Reg r, const std::vector<Reg>& order, std::size_t n, TileSteps& steps) {
     if (is_direct_load(r)) {
-      location(r) = in_memory(r, at(r).operand, in_memory_ ? in_memory_->dtype : held(r));
+      location(r) = in_memory(r, at(r).operand, program_.code.operands[operand(r)].dtype);
       return;
     }
     TileStep step = step_for(r, TileStep::Kind::load);
@@ -417,8 +439,9 @@ class Compiler {
   }
 
   ReduceOps reduce_of(Reg r) const {
-    if (!node(r).squares) return reduce_ops(at(r).reduce, node(r).operands);
-    return arg_count(r) == 2 ? reduce_squared_differences_ops() : reduce_squares_ops();
+    const DType type = node(r).operands;
+    if (!node(r).squares) return reduce_ops(at(r).reduce, type);
+    return arg_count(r) == 2 ? reduce_squared_differences_ops(type) : reduce_squares_ops(type);
   }
 
   void emit_reduce(Reg r, TileSteps& steps, TileSteps& after) {
@@ -435,6 +458,8 @@ class Compiler {
     fold.in_count = 1;
     fold.in[0] = fill_columns(arg(r, 0), node(r).operands, steps);
     if (arg_count(r) == 2) fold.in[1] = location(arg(r, 1));
+    if (at(arg(r, 0)).op == LoopOp::load && is_folded_in_memory(arg(r, 0)))
+      fold.reduce.fold_rows = fold_in_memory(r, program_.code.operands[operand(arg(r, 0))].dtype);
     steps.push_back(fold);
 
     TileStep finish = init;
@@ -478,7 +503,7 @@ class Compiler {
   void estimate_cost() {
     long per_point = 1;
     for (Reg r = 0; r < end(); ++r)
-      if (value(r).needed && at(r).op == LoopOp::prim)
+      if (value(r).needed && at(r).op == LoopOp::prim && (value(r).in_block || fills_tile(r)))
         per_point += node(r).fused < 0 && is_heavy(at(r).prim) ? 8 : 1;
     long points = space().p_block * space().q_block;
     if (space().mode == LoopMode::rows) points = space().p_block * std::max(1L, space().q_count);

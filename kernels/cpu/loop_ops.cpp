@@ -12,10 +12,15 @@ using OpOfType = OpFn(Prim, DType);
 TENON_PER_ISA(OpOfType, loop_op_of_type, op_of_type)
 using ClampOp = OpFn(DType);
 TENON_PER_ISA(ClampOp, loop_clamp_op, clamp_of_type)
+using DoubleChain = OpFn(Fused);
+TENON_PER_ISA(DoubleChain, loop_fused_op_of_f64, fused_of_f64)
 using CastOp = OpFn(DType, DType);
 TENON_PER_ISA(CastOp, loop_cast_op, cast_of_types)
 using FoldOps = ReduceOps(Reduce, DType);
 TENON_PER_ISA(FoldOps, loop_fold_ops, fold_ops)
+using SquareFoldOps = ReduceOps();
+TENON_PER_ISA(SquareFoldOps, loop_fold_squares_of_f64, fold_squares_of_f64)
+TENON_PER_ISA(SquareFoldOps, loop_fold_squared_differences_of_f64, fold_squared_differences_of_f64)
 using TransferOp = TransferFn(DType);
 TENON_PER_ISA(TransferOp, loop_load_op, load_of_dtype)
 TENON_PER_ISA(TransferOp, loop_store_op, store_of_dtype)
@@ -31,8 +36,10 @@ OpFn loop_op(Prim p, DType type) {
 
 OpFn fused_op(Fused f, DType type) {
   if (type == DType::f32) return simd_ops().fused[static_cast<int>(f)];
-  TENON_CHECK(f == Fused::clamp);
-  return clamp_of_type(type);
+  if (f == Fused::clamp) return clamp_of_type(type);
+  const OpFn op = type == DType::f64 ? fused_of_f64(f) : nullptr;
+  TENON_CHECK(op != nullptr);
+  return op;
 }
 
 OpFn cast_op(DType from, DType to) {
@@ -55,14 +62,21 @@ ReduceOps reduce_ops(Reduce kind, DType type) {
   return result;
 }
 
-ReduceOps reduce_squares_ops() {
+FoldFn fold_rows_in_memory(Reduce kind, DType dtype) {
+  const SmallFloatOps* const small = simd_ops().small_floats(dtype);
+  return small && kind == Reduce::sum ? small->fold_rows_sum : nullptr;
+}
+
+ReduceOps reduce_squares_ops(DType type) {
+  if (type == DType::f64) return fold_squares_of_f64();
   ReduceOps result = fold_ops(Reduce::sum, DType::f32);
   result.fold_rows = simd_ops().fold_rows_sum_squares;
   result.fold_columns = simd_ops().fold_columns_sum_squares;
   return result;
 }
 
-ReduceOps reduce_squared_differences_ops() {
+ReduceOps reduce_squared_differences_ops(DType type) {
+  if (type == DType::f64) return fold_squared_differences_of_f64();
   ReduceOps result = fold_ops(Reduce::sum, DType::f32);
   result.fold_rows = simd_ops().fold_rows_sum_squared_differences;
   result.fold_columns = nullptr;

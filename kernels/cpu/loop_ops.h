@@ -43,9 +43,11 @@ struct ReduceOps {
 /// Of values held as f32, f64, i32, i64 or bool, and the extremes of narrower integers. Sums and products of
 /// integers are i64.
 ReduceOps reduce_ops(Reduce kind, DType type);
-/// The sum of the squares of floats, or of the squared differences between two (rows only).
-ReduceOps reduce_squares_ops();
-ReduceOps reduce_squared_differences_ops();
+/// The same of rows of f16 or bf16 where they lie in memory, as f32; null where there is no such fold.
+FoldFn fold_rows_in_memory(Reduce kind, DType dtype);
+/// The sum of the squares of f32 or f64, or of the squared differences between two (rows only).
+ReduceOps reduce_squares_ops(DType type);
+ReduceOps reduce_squared_differences_ops(DType type);
 
 /// Copies rows x cols elements from memory into dense values of the type that the dtype is held in, or back.
 /// Strides count elements. `values_pitch` and `splat` as in OpArgs.
@@ -63,12 +65,14 @@ using TransferFn = void (*)(const Transfer&);
 TransferFn load_op(DType dtype);
 TransferFn store_op(DType dtype);
 
-/// Loops over chains of primitives that are worth one pass: of floats, but for clamp.
+/// Loops over chains of primitives that are worth one pass: of f32; the first ones of f64, too, and clamp of
+/// any type.
 enum class Fused {
   mul_add,      // a * b + c
   mul_sub,      // a * b - c
   sub_mul,      // (a - b) * c
   cube,         // a * a * a
+  leaky_relu,   // a where a > 0, else a * b
   clamp,        // min(max(a, b), c), of values of any type
   relu,         // max(a, 0)
   add_relu,     // max(a + b, 0)
@@ -96,6 +100,7 @@ struct SmallFloatOps {
   TransferFn store;
   OpFn prim[prim_count];
   OpFn fused[fused_count];
+  FoldFn fold_rows_sum;
 };
 
 /// The loops of floats that are written with vectors; null where there is a plain one only.

@@ -19,24 +19,22 @@ void init(void* accumulators, long n) {
 template <class T>
 constexpr long chains = sizeof(T) < 4 ? 128 / sizeof(T) : 32;
 
-/// Folds as many elements of a row as fill the chains, and says how many those were.
-template <Reduce R, class T>
-TENON_INLINE long fold_chains(typename Fold<R, T>::Acc& acc, const T* row, long cols) {
+/// Folds elements of a row from c on, as many as fill n chains, and says where it ended. at(c) is element c.
+template <Reduce R, class T, long n, class At>
+TENON_INLINE long fold_chains(typename Fold<R, T>::Acc& acc, long c, long cols, At at) {
   using K = Fold<R, T>;
   using Acc = typename K::Acc;
-  constexpr long n = chains<T>;
-  if (cols < n) return 0;
+  if (cols - c < n) return c;
   Acc parts[n];
   for (long i = 0; i < n; ++i) parts[i] = K::identity();
-  long c = 0;
   for (; c + n <= cols; c += n)
-    for (long i = 0; i < n; ++i) K::fold(parts[i], row[c + i], 0);
+    for (long i = 0; i < n; ++i) K::fold(parts[i], at(c + i), 0);
   for (long half = n / 2; half > 0; half /= 2)
     for (long i = 0; i < half; ++i) Fold<R, Acc>::fold(parts[i], parts[i + half], 0);
   Fold<R, Acc>::fold(acc, parts[0], 0);
   return c;
 }
-/// The same of a place in the row, which begins at `index`.
+/// The same of a place in the row, which begins at `index`, from its start on.
 template <class K, class T>
 TENON_INLINE long find_in_chains(typename K::Acc& acc, const T* row, long cols, long index) {
   using Place = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
@@ -64,32 +62,82 @@ TENON_INLINE long find_in_chains(typename K::Acc& acc, const T* row, long cols, 
   return c;
 }
 
-template <Reduce R, class T>
-void fold_rows(void* accumulators, const OpArgs& args, long index) {
-  const OpArgs tile = args;  // what is written may not lie here
-  using K = Fold<R, T>;
-  auto* all = static_cast<typename K::Acc*>(accumulators);
+/// of(r, element) is what is folded of an element of row r.
+template <Reduce R, class T, class Of>
+TENON_INLINE void fold_rows_of(void* accumulators, const OpArgs& tile, Of of) {
+  auto* const all = static_cast<typename Fold<R, T>::Acc*>(accumulators);
   for (long r = 0; r < tile.rows; ++r) {
     const auto* row = static_cast<const T*>(tile.in[0]) + r * tile.in_pitch[0];
-    typename K::Acc acc = all[r];
-    long c = 0;
-    if constexpr (info(R).kind == ReduceKind::position)
-      c = find_in_chains<K>(acc, row, tile.cols, index);
-    else
-      c = fold_chains<R>(acc, row, tile.cols);
-    for (; c < tile.cols; ++c) K::fold(acc, row[c], index + c);
+    const auto at = of(r, row);
+    auto acc = all[r];
+    long c = fold_chains<R, T, chains<T>>(acc, 0, tile.cols, at);
+    c = fold_chains<R, T, 4>(acc, c, tile.cols, at);
+    for (; c < tile.cols; ++c) Fold<R, T>::fold(acc, at(c), 0);
     all[r] = acc;
   }
 }
-template <class K, class T>
-void fold_columns(void* accumulators, const OpArgs& args, long index) {
-  const OpArgs tile = args;
-  auto* __restrict acc = static_cast<typename K::Acc*>(accumulators);
-  for (long r = 0; r < tile.rows; ++r) {
-    const auto* row = static_cast<const T*>(tile.in[0]) + r * tile.in_pitch[0];
-    for (long c = 0; c < tile.cols; ++c) K::fold(acc[c], row[c], index + r);
+template <Reduce R, class T>
+void fold_rows(void* accumulators, const OpArgs& args, long index) {
+  const OpArgs tile = args;  // what is written may not lie here
+  if constexpr (info(R).kind != ReduceKind::position) {
+    fold_rows_of<R, T>(accumulators, tile,
+                       [](long, const T* row) { return [row](long c) { return row[c]; }; });
+  } else {
+    using K = Fold<R, T>;
+    auto* all = static_cast<typename K::Acc*>(accumulators);
+    for (long r = 0; r < tile.rows; ++r) {
+      const auto* row = static_cast<const T*>(tile.in[0]) + r * tile.in_pitch[0];
+      typename K::Acc acc = all[r];
+      for (long c = find_in_chains<K>(acc, row, tile.cols, index); c < tile.cols; ++c)
+        K::fold(acc, row[c], index + c);
+      all[r] = acc;
+    }
   }
 }
+
+/// of(element) is what is folded.
+template <class K, class T, class Of>
+TENON_INLINE void fold_columns_of(void* accumulators, const OpArgs& args, long index, Of of) {
+  const OpArgs tile = args;
+  auto* __restrict acc = static_cast<typename K::Acc*>(accumulators);
+  const auto* const data = static_cast<const T*>(tile.in[0]);
+  long first = 0;
+  if constexpr (sizeof(typename K::Acc) <= 8) {  // as many columns as registers hold
+    constexpr long n = chains<T>;
+    for (; first + n <= tile.cols; first += n) {
+      typename K::Acc parts[n];
+      for (long i = 0; i < n; ++i) parts[i] = acc[first + i];
+      for (long r = 0; r < tile.rows; ++r)
+        for (long i = 0; i < n; ++i) K::fold(parts[i], of(data[r * tile.in_pitch[0] + first + i]), 0);
+      for (long i = 0; i < n; ++i) acc[first + i] = parts[i];
+    }
+  }
+  for (long r = 0; r < tile.rows; ++r)
+    for (long c = first; c < tile.cols; ++c) K::fold(acc[c], of(data[r * tile.in_pitch[0] + c]), index + r);
+}
+template <class K, class T>
+void fold_columns(void* accumulators, const OpArgs& args, long index) {
+  fold_columns_of<K, T>(accumulators, args, index, [](T x) { return x; });
+}
+
+using DoubleSum = Fold<Reduce::sum, double>;
+void fold_rows_squares(void* accumulators, const OpArgs& args, long) {
+  fold_rows_of<Reduce::sum, double>(accumulators, OpArgs(args), [](long, const double* row) {
+    return [row](long c) { return row[c] * row[c]; };
+  });
+}
+void fold_rows_squared_differences(void* accumulators, const OpArgs& args, long) {
+  const OpArgs tile = args;
+  const auto* const shifts = static_cast<const double*>(tile.in[1]);
+  fold_rows_of<Reduce::sum, double>(accumulators, tile, [&](long r, const double* row) {
+    const double shift = shifts[r * tile.in_pitch[1]];
+    return [row, shift](long c) { return (row[c] - shift) * (row[c] - shift); };
+  });
+}
+void fold_columns_squares(void* accumulators, const OpArgs& args, long index) {
+  fold_columns_of<DoubleSum, double>(accumulators, args, index, [](double x) { return x * x; });
+}
+
 template <class K>
 void finish(void* out, const void* accumulators, long n) {
   const auto* acc = static_cast<const typename K::Acc*>(accumulators);
@@ -116,6 +164,19 @@ ReduceOps extremes_of(Reduce kind) {
 }
 
 }  // namespace
+
+ReduceOps loop_fold_squares_of_f64() {
+  ReduceOps sums = ops<Reduce::sum, double>();
+  sums.fold_rows = &fold_rows_squares;
+  sums.fold_columns = &fold_columns_squares;
+  return sums;
+}
+ReduceOps loop_fold_squared_differences_of_f64() {
+  ReduceOps sums = ops<Reduce::sum, double>();
+  sums.fold_rows = &fold_rows_squared_differences;
+  sums.fold_columns = nullptr;
+  return sums;
+}
 
 ReduceOps loop_fold_ops(Reduce kind, DType type) {
   switch (type) {

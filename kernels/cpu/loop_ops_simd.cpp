@@ -70,6 +70,9 @@ struct TruncDiv {
 struct Cube {
   static TENON_INLINE vf run(vf x) { return x * x * x; }
 };
+struct LeakyRelu {
+  static TENON_INLINE vf run(vf x, vf slope) { return x > 0.0f ? x : x * slope; }
+};
 struct Relu {
   static TENON_INLINE vf run(vf x) { return max_or_b(vf{}, x); }
 };
@@ -87,33 +90,6 @@ struct Of {
 };
 
 // ---- loops ----
-
-/// How numbers lie in a row: as floats, or in a format of 16 bits.
-struct Floats {
-  using Element = float;
-  static TENON_INLINE vf get(const float* p) { return load(p); }
-  static TENON_INLINE vf get(const float* p, int n) { return load_partial(p, n); }
-  static TENON_INLINE void put(float* p, vf v) { store(p, v); }
-  static TENON_INLINE void put(float* p, vf v, int n) { store_partial(p, v, n); }
-};
-template <class Format>
-struct Halves {
-  using Element = typename Format::Element;
-  using Unaligned = typename Format::Unaligned;
-  static TENON_INLINE vf get(const Element* p) {
-    return Format::widen(*reinterpret_cast<const Unaligned*>(p));
-  }
-  static TENON_INLINE vf get(const Element* p, int n) {
-    typename Format::Vector h{};
-    for (int i = 0; i < n; i++) h[i] = p[i];
-    return Format::widen(h);
-  }
-  static TENON_INLINE void put(Element* p, vf v) { *reinterpret_cast<Unaligned*>(p) = Format::narrow(v); }
-  static TENON_INLINE void put(Element* p, vf v, int n) {
-    const auto h = Format::narrow(v);
-    for (int i = 0; i < n; i++) p[i] = h[i];
-  }
-};
 
 /// Bools, of the lanes of a test.
 struct Truths {
@@ -273,13 +249,13 @@ void select(const OpArgs& args) {
 
 template <class Format>
 constexpr SmallFloatOps small_floats() {
-  return {unary<Rounded<Format>>, load_small<Format>, store_small<Format>, {}, {}};
+  return {unary<Rounded<Format>>, load_small<Format>, store_small<Format>, {}, {}, nullptr};
 }
 
 /// Of what takes little longer than the way to memory.
 template <class Format>
 constexpr SmallFloatOps half_floats() {
-  using Numbers = Halves<Format>;
+  using Numbers = HalfFloats<Format>;
   SmallFloatOps ops = small_floats<Format>();
   const auto prim = [&](Prim p, OpFn f) { ops.prim[static_cast<int>(p)] = f; };
   prim(Prim::add, binary<Add, Numbers>);
@@ -296,6 +272,7 @@ constexpr SmallFloatOps half_floats() {
   prim(Prim::round, unary<Of<vround>, Numbers>);
   prim(Prim::sqrt, unary<Of<vsqrt>, Numbers>);
   ops.fused[static_cast<int>(Fused::relu)] = unary<Relu, Numbers>;
+  ops.fold_rows_sum = fold_rows_sum<Numbers>;
   return ops;
 }
 
@@ -376,6 +353,7 @@ constexpr SimdOps make_ops() {
   fused(Fused::sub_mul, ternary<SubMul>);
   fused(Fused::clamp, ternary<Clamped>);
   fused(Fused::cube, unary<Cube>);
+  fused(Fused::leaky_relu, binary<LeakyRelu>);
   fused(Fused::relu, unary<Relu>);
   fused(Fused::add_relu, binary<AddRelu>);
   fused(Fused::gelu, unary<Of<vgelu>>);
@@ -387,7 +365,7 @@ constexpr SimdOps make_ops() {
   fused(Fused::exp_below, binary<ExpBelow>);
   fused(Fused::add_gelu, binary<AddGelu>);
   fused(Fused::silu_mul, binary<SiluMul>);
-  ops.fold_rows_sum = fold_rows_sum;
+  ops.fold_rows_sum = fold_rows_sum<Floats>;
   ops.fold_rows_sum_squares = fold_rows_sum_squares;
   ops.fold_rows_sum_squared_differences = fold_rows_sum_squared_differences;
   ops.fold_rows_max = fold_rows_max;

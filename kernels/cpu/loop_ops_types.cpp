@@ -170,6 +170,40 @@ void clamp_loop(const OpArgs& args) {
       });
 }
 
+void mul_add(const OpArgs& args) {
+  for_each_piece<double, double, double, double>(
+      args, [](double* out, const double* a, const double* b, const double* c, long n) {
+        TENON_NO_OVERLAP
+        for (long i = 0; i < n; ++i) out[i] = a[i] * b[i] + c[i];
+      });
+}
+void mul_sub(const OpArgs& args) {
+  for_each_piece<double, double, double, double>(
+      args, [](double* out, const double* a, const double* b, const double* c, long n) {
+        TENON_NO_OVERLAP
+        for (long i = 0; i < n; ++i) out[i] = a[i] * b[i] - c[i];
+      });
+}
+void sub_mul(const OpArgs& args) {
+  for_each_piece<double, double, double, double>(
+      args, [](double* out, const double* a, const double* b, const double* c, long n) {
+        TENON_NO_OVERLAP
+        for (long i = 0; i < n; ++i) out[i] = (a[i] - b[i]) * c[i];
+      });
+}
+void cube(const OpArgs& args) {
+  for_each_piece<double, double>(args, [](double* out, const double* a, long n) {
+    TENON_NO_OVERLAP
+    for (long i = 0; i < n; ++i) out[i] = a[i] * a[i] * a[i];
+  });
+}
+void leaky_relu(const OpArgs& args) {
+  for_each_piece<double, double, double>(args, [](double* out, const double* a, const double* b, long n) {
+    TENON_NO_OVERLAP
+    for (long i = 0; i < n; ++i) out[i] = a[i] > 0 ? a[i] : a[i] * b[i];
+  });
+}
+
 struct LoopsOfType {
   OpFn prim[prim_count];
 };
@@ -231,6 +265,17 @@ OpFn cast_from(DType to) {
 OpFn loop_op_of_type(Prim p, DType type) {
   return dispatch_held(
       type, [&](auto tag) { return loops<typename decltype(tag)::type>.prim[static_cast<std::size_t>(p)]; });
+}
+
+OpFn loop_fused_op_of_f64(Fused f) {
+  switch (f) {
+    case Fused::mul_add: return &mul_add;
+    case Fused::mul_sub: return &mul_sub;
+    case Fused::sub_mul: return &sub_mul;
+    case Fused::cube: return &cube;
+    case Fused::leaky_relu: return &leaky_relu;
+    default: return nullptr;
+  }
 }
 
 OpFn loop_clamp_op(DType type) {

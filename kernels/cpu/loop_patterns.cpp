@@ -170,15 +170,21 @@ LoopPatterns::Match LoopPatterns::clamp(Reg r) const {
   return Found{a, x};
 }
 
-LoopPatterns::Match LoopPatterns::leaky_relu(Reg r) const {  // select(x > 0, x, x * slope)
+std::optional<LoopPatterns::Slope> LoopPatterns::sloped_below_zero(Reg r) const {
   if (!is(r, Prim::select)) return std::nullopt;
   const auto& [condition, x, scaled] = at(r).args;
   const Instruction& test = at(condition);
   const bool positive = test.op == LoopOp::prim && test.prim == Prim::gt && test.args[0] == x &&
                         is_constant(test.args[1], 0) && uses(condition) == 1;
-  const auto product = with_constant(scaled, Prim::mul);
-  if (!positive || !product || product->of != x || uses(scaled) != 1) return std::nullopt;
-  return Found{{Kind::leaky_relu, static_cast<float>(product->constant)}, x};
+  if (!positive || !owns(scaled, Prim::mul)) return std::nullopt;
+  const Reg slope = beside(scaled, x);
+  return slope < 0 ? std::nullopt : std::optional(Slope{x, slope});
+}
+
+LoopPatterns::Match LoopPatterns::leaky_relu(Reg r) const {
+  const auto found = sloped_below_zero(r);
+  if (!found || !is_constant(found->slope)) return std::nullopt;
+  return Found{{Kind::leaky_relu, static_cast<float>(at(found->slope).value)}, found->x};
 }
 
 LoopPatterns::Match LoopPatterns::one_primitive(Reg r) const {

@@ -21,15 +21,18 @@ class LoopPatterns {
   std::optional<Found> activation(Reg r) const;
 
   const Instruction& at(Reg r) const { return program_.code.instructions[static_cast<std::size_t>(r)]; }
-  bool is(Reg r, Prim p) const {
-    return at(r).op == LoopOp::prim && at(r).prim == p && at(r).type == DType::f32;
-  }
+  bool is(Reg r, Prim p) const { return at(r).op == LoopOp::prim && at(r).prim == p && is_float(at(r).type); }
   /// The same, and only one argument of one instruction reads it.
   bool owns(Reg r, Prim p) const { return is(r, p) && uses(r) == 1; }
   int uses(Reg r) const { return uses_[static_cast<std::size_t>(r)]; }
   bool is_constant(Reg r) const { return at(r).op == LoopOp::constant; }
   /// But for rounding to f32.
   bool is_constant(Reg r, double value) const;
+  /// Register r as x where x is above zero, else x * slope.
+  struct Slope {
+    Reg x, slope;
+  };
+  std::optional<Slope> sloped_below_zero(Reg r) const;
   /// The factors of a product. More than three are not told apart.
   std::vector<Reg> factors(Reg product) const;
 

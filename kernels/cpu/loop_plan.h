@@ -64,6 +64,8 @@ struct LoopPlan {
   std::vector<Gathered> gathered;   // as the operands
   std::vector<std::byte> constants;
   TileSteps before;  // once per item
+  // map: values of one per row or per column of a tile, computed where these are others than an item before.
+  TileSteps of_rows, of_columns;
   std::vector<LoopWalk> walks;
   std::size_t scratch_bytes = 0;  // of one worker
   long item_cost = 1;             // in element operations, to share out the work

@@ -34,6 +34,7 @@ class LoopWorker {
     rows_ = std::min(s.p_block, s.p - p0_);
     locate_item(item / q_blocks / p_blocks);
     locate_block(0);
+    run_once_for_tile();
     run(plan_.before);
     for (const LoopWalk& walk : plan_.walks) {
       run_blocks(walk.block);
@@ -50,10 +51,22 @@ class LoopWorker {
     cols_ = tile_->cols;
     locate_item(0);
     locate_block(0);
+    run_once_for_tile();
     run(plan_.walks[0].block);
   }
 
  private:
+  /// What does not depend on all of the tile, unless it is there.
+  void run_once_for_tile() {
+    if (const Place rows{outer_, p0_}; of_rows_ != rows) {
+      of_rows_ = rows;
+      run(plan_.of_rows);
+    }
+    if (const Place columns{outer_, q0_}; of_columns_ != columns) {
+      of_columns_ = columns;
+      run(plan_.of_columns);
+    }
+  }
   void run_blocks(const TileSteps& steps) {
     if (steps.empty()) return;
     const LoopSpace& s = plan_.space;
@@ -308,6 +321,9 @@ class LoopWorker {
   long rows_ = 1;
   long cols_ = 1;
   long row_position_ = 0;
+  /// The outer point, and the first row or column, of which values are there.
+  using Place = std::pair<long, long>;
+  Place of_rows_ = {-1, -1}, of_columns_ = {-1, -1};
   std::optional<LoopKernel::BadIndex> bad_;
 };
 

@@ -1,6 +1,7 @@
 // Row and column reductions of floats on vectors. Part of loop_ops_simd.cpp, built once per ISA.
 #pragma once
 #include "kernels/cpu/loop_ops.h"
+#include "kernels/cpu/loop_simd_memory.h"
 #include "kernels/cpu/math.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -18,18 +19,18 @@ struct Max {
 };
 
 /// The lanes of row sums (or maxima ...) in four chains, so that latency does not count.
-template <class Combine, class Map>
-TENON_INLINE vf fold_row(const float* row, long cols, vf identity, Map map) {
+template <class Combine, class Numbers, class Map>
+TENON_INLINE vf fold_row(const typename Numbers::Element* row, long cols, vf identity, Map map) {
   vf acc[4] = {identity, identity, identity, identity};
   long c = 0;
   for (; c + 4 * VL <= cols; c += 4 * VL) {
     TENON_UNROLL
-    for (int u = 0; u < 4; u++) acc[u] = Combine::run(acc[u], map(load(row + c + u * VL)));
+    for (int u = 0; u < 4; u++) acc[u] = Combine::run(acc[u], map(Numbers::get(row + c + u * VL)));
   }
-  for (; c + VL <= cols; c += VL) acc[0] = Combine::run(acc[0], map(load(row + c)));
+  for (; c + VL <= cols; c += VL) acc[0] = Combine::run(acc[0], map(Numbers::get(row + c)));
   const int rest = static_cast<int>(cols - c);
   if (rest > 0) {
-    const vf last = map(load_partial(row + c, rest));
+    const vf last = map(Numbers::get(row + c, rest));
     acc[1] = Combine::run(acc[1], iota() < rest ? last : identity);
   }
   return Combine::run(Combine::run(acc[0], acc[1]), Combine::run(acc[2], acc[3]));
@@ -52,18 +53,18 @@ TENON_INLINE float combine(Max, float acc, float x) { return acc > x || acc != a
 TENON_INLINE float combine(Min, float acc, float x) { return acc < x || acc != acc ? acc : x; }
 
 /// map_of(r) is what is done to the values of row r before they are folded.
-template <class Combine, class Accumulator, class MapOf>
+template <class Combine, class Accumulator, class Numbers = Floats, class MapOf>
 TENON_INLINE void fold_rows(void* accumulators, const OpArgs& tile, vf identity, MapOf map_of) {
   auto* const acc = static_cast<Accumulator*>(accumulators);
-  const float* const data = static_cast<const float*>(tile.in[0]);
+  const auto* const data = static_cast<const typename Numbers::Element*>(tile.in[0]);
   for (long r = 0; r < tile.rows; r += VL) {
     const long count = tile.rows - r < VL ? tile.rows - r : VL;
     vf lanes[VL];
     TENON_UNROLL
     for (int i = 0; i < VL; i++) lanes[i] = identity;
     for (long i = 0; i < count; i++) {
-      const float* const row = data + (r + i) * tile.in_pitch[0];
-      lanes[i] = fold_row<Combine>(row, tile.cols, identity, map_of(r + i));
+      const auto* const row = data + (r + i) * tile.in_pitch[0];
+      lanes[i] = fold_row<Combine, Numbers>(row, tile.cols, identity, map_of(r + i));
     }
     const vf result = fold_lanes<Combine>(lanes);
     for (long i = 0; i < count; i++) acc[r + i] = combine(Combine{}, acc[r + i], result[i]);
@@ -73,7 +74,10 @@ TENON_INLINE void fold_rows(void* accumulators, const OpArgs& tile, vf identity,
 constexpr auto same = [](long) { return [](vf x) { return x; }; };
 constexpr auto square = [](long) { return [](vf x) { return x * x; }; };
 
-void fold_rows_sum(void* acc, const OpArgs& tile, long) { fold_rows<Add, double>(acc, tile, vf{}, same); }
+template <class Numbers>
+void fold_rows_sum(void* acc, const OpArgs& tile, long) {
+  fold_rows<Add, double, Numbers>(acc, tile, vf{}, same);
+}
 void fold_rows_sum_squares(void* acc, const OpArgs& tile, long) {
   fold_rows<Add, double>(acc, tile, vf{}, square);
 }

@@ -1,5 +1,5 @@
-// Loads of strided floats, and of and to the formats of 16 and 8 bits. Part of loop_ops_simd.cpp, built once
-// per ISA.
+// How numbers lie in a row, and loads of strided floats, and of and to the formats of 16 and 8 bits. Part of
+// loop_ops_simd.cpp, built once per ISA.
 #pragma once
 #include "kernels/cpu/loop_ops.h"
 #include "kernels/cpu/math.h"
@@ -13,6 +13,33 @@ void transpose_block(long rows, long cols, const float* source, long source_stri
                      long target_stride);
 
 namespace {
+
+/// How numbers lie in a row: as floats, or in a format of 16 bits.
+struct Floats {
+  using Element = float;
+  static TENON_INLINE vf get(const float* p) { return load(p); }
+  static TENON_INLINE vf get(const float* p, int n) { return load_partial(p, n); }
+  static TENON_INLINE void put(float* p, vf v) { store(p, v); }
+  static TENON_INLINE void put(float* p, vf v, int n) { store_partial(p, v, n); }
+};
+template <class Format>
+struct HalfFloats {
+  using Element = typename Format::Element;
+  using Unaligned = typename Format::Unaligned;
+  static TENON_INLINE vf get(const Element* p) {
+    return Format::widen(*reinterpret_cast<const Unaligned*>(p));
+  }
+  static TENON_INLINE vf get(const Element* p, int n) {
+    typename Format::Vector h{};
+    for (int i = 0; i < n; i++) h[i] = p[i];
+    return Format::widen(h);
+  }
+  static TENON_INLINE void put(Element* p, vf v) { *reinterpret_cast<Unaligned*>(p) = Format::narrow(v); }
+  static TENON_INLINE void put(Element* p, vf v, int n) {
+    const auto h = Format::narrow(v);
+    for (int i = 0; i < n; i++) p[i] = h[i];
+  }
+};
 
 void load_f32(const Transfer& t) {
   const float* const memory = reinterpret_cast<const float*>(t.memory);

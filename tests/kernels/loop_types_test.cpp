@@ -109,5 +109,80 @@ TEST_P(LoopTypes, QuotientsOfLargeIntegersAreExact) {
     }
 }
 
+TEST_P(LoopTypes, ChainsAreTheirPrimitives) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16})
+    for (const std::int64_t n : {1, 15, 1025})
+      for (const Dims& strides : {Dims{0, 0}, Dims{1, 0}, Dims{0, 1}}) {
+        LoopProgram p = program_over({3, n});
+        const Reg x = p.load(dense(p, 0, dtype)), w = p.load({1, dtype, strides}),
+                  y = p.load({2, dtype, strides});
+        const auto store = [&](int buffer, Reg r) { p.store(dense(p, buffer, dtype), r); };
+        store(3, p.prim(Prim::add, p.prim(Prim::mul, x, w), y));
+        store(4, p.prim(Prim::sub, p.prim(Prim::mul, x, w), y));
+        store(5, p.prim(Prim::mul, p.prim(Prim::sub, x, w), y));
+        store(6, p.prim(Prim::mul, p.prim(Prim::mul, x, x), x));
+        const Reg zero = p.constant(0, compute_type(dtype));
+        store(7, p.prim(Prim::select, p.prim(Prim::gt, x, zero), x, p.prim(Prim::mul, w, x)));
+        store(8, p.prim(Prim::select, p.prim(Prim::gt, x, zero), x, p.prim(Prim::mul, y, w)));
+        expect_matches_reference(p, [&](LoopBuffers& b) {
+          b.set(0, n, {.real = std::nan("")});
+          b.set(0, 0, {.real = -0.0});
+        });
+      }
+}
+
+TEST_P(LoopTypes, RowsOfEveryLength) {
+  for (const DType dtype : {DType::f64, DType::bf16, DType::f16})
+    for (const std::int64_t length : {1, 3, 4, 31, 33, 49, 197, 2300})
+      for (const std::int64_t rows : {1, 17}) {
+        LoopProgram p = program_over({rows, length}, 1);
+        const DType computed = compute_type(dtype);
+        const Reg x = p.load(dense(p, 0, dtype)), n = p.count(computed);
+        const Reg mean = p.prim(Prim::div, p.reduce(Reduce::sum, x), n);
+        const Reg d = p.prim(Prim::sub, x, mean);
+        const auto store_row = [&](int buffer, Reg r) { p.store({buffer, computed, {1, 0}}, r); };
+        store_row(1, mean);
+        store_row(2, p.reduce(Reduce::sum, p.prim(Prim::mul, d, d)));
+        store_row(3, p.reduce(Reduce::sum, p.prim(Prim::mul, x, x)));
+        store_row(4, p.reduce(Reduce::max, x));
+        expect_matches_reference(p);
+        LoopProgram sums = program_over({rows, length}, 1);
+        LoopOperand apart = dense(sums, 0, dtype);
+        apart.strides[0] += 3;
+        sums.store({1, computed, {1, 0}}, sums.reduce(Reduce::sum, sums.load(apart)));
+        expect_matches_reference(sums);
+      }
+}
+
+TEST_P(LoopTypes, ColumnsOfEveryWidth) {
+  for (const DType dtype : {DType::f64, DType::i8, DType::i32, DType::i64})
+    for (const std::int64_t width : {5, 32, 127, 300})
+      for (const std::int64_t length : {1, 9, 500}) {
+        LoopProgram p = program_over({width, length}, 1);
+        const Reg x = p.load({0, dtype, {1, width}});
+        p.store({1, dtype, {1, 0}}, p.reduce(Reduce::max, x));
+        p.store({2, compute_type(dtype), {1, 0}}, p.reduce(Reduce::sum, x));
+        p.store({3, compute_type(dtype), {1, 0}}, p.reduce(Reduce::sum, p.prim(Prim::mul, x, x)));
+        p.store({4, DType::i64, {1, 0}}, p.reduce(Reduce::argmin, x));
+        expect_matches_reference(p);
+      }
+}
+
+// What one row or one column shares is computed for the tiles that need it.
+TEST_P(LoopTypes, ValuesOfRowsAndOfColumns) {
+  for (const Dims& dims :
+       {Dims{3, 40, 700}, Dims{2, 5, 3000}, Dims{4, 70, 9}, Dims{1, 1, 5000}, Dims{6, 33, 1}}) {
+    LoopProgram p = program_over(dims);
+    const Reg x = p.load(dense(p, 0)), scalar = p.load({1, DType::f32, {0, 0, 0}});
+    const Reg row = p.prim(Prim::exp, p.load({2, DType::f16, {dims[1], 1, 0}}));
+    const Reg column = p.prim(Prim::add, p.load({3, DType::f32, {0, 0, 1}}), scalar);
+    const Reg whole = p.prim(Prim::sqrt, p.prim(Prim::abs, p.load({4, DType::f32, {1, 0, 0}})));
+    const Reg scaled = p.prim(Prim::mul, x, p.prim(Prim::mul, row, scalar));
+    p.store(dense(p, 5), p.prim(Prim::add, p.prim(Prim::sub, scaled, column), whole));
+    p.store(dense(p, 6), p.prim(Prim::mul, column, row));
+    expect_matches_reference(p);
+  }
+}
+
 }  // namespace
 }  // namespace tenon::cpu
