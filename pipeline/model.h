@@ -57,7 +57,8 @@ std::string fact_text(const std::string& name, const std::string& fact);
 /// What the numbers of a source became (the model's "precision").
 Precision precision_of(const Model&);
 /// The largest error allowed where the user names none, as a share of the largest value: more where weights
-/// were narrowed (the model's "precision"), or the device may round factors to TF32.
+/// were narrowed (the model's "precision"), the model quantises what it computes, or the device may round
+/// factors to TF32.
 double usual_tolerance(const Model&, const Device&);
 
 /// Throws Error: no such file, a file of another kind (the hint says what to do), unsupported operators, a

@@ -184,6 +184,7 @@ int convert(const ConvertVerb& o, const CLI::App& verb) {
                             ? fmt::format(", {} {} ({})",
                                           !compared.compared_numbers()           ? "compared with"
                                           : model.metadata.contains("precision") ? "narrowed, close to"
+                                          : tolerance > 1e-3                     ? "close to"
                                                                                  : "equal to",
                                           runner_of(model), model.metadata["verified"])
                         : form.runs ? ", not verified"
@@ -246,7 +247,7 @@ void add_convert(CLI::App& app, int& exit_code) {
   verb->add_flag("--no-verify", o->no_verify, "Do not run the source model; the artifact says so");
   verb->add_option("--tolerance", o->tolerance,
                    "Largest error allowed, as a share of the largest value (default 1e-4, more where "
-                   "--precision narrowed it)")
+                   "--precision narrowed it or it computes in 8 bits)")
       ->check(number_from(0));
   verb->add_option("--max-error", o->max_error,
                    "With --precision bf16 or f16: products stay float32 as far as that keeps the error below "

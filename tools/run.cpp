@@ -274,7 +274,7 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_flag("--check", o->check, "Replay the goldens that the artifact holds");
   verb->add_option("--tolerance", o->tolerance,
                    "Of --check, as a share of the largest value (default 1e-4, more where --precision "
-                   "narrowed it)")
+                   "narrowed it or it computes in 8 bits)")
       ->check(number_from(0));
   verb->footer("Example: tenon run resnet50.tenon --input x=image.npy --output scores.npy");
   verb->callback([&exit_code, o, verb] { exit_code = run(*o, *verb); });

@@ -398,7 +398,7 @@ void add_verify(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 10000));
   verb->add_option("--tolerance", o->share,
                    "Largest error allowed, as a share of the largest value (default 1e-4, more where "
-                   "--precision narrowed it)")
+                   "--precision narrowed it or it computes in 8 bits)")
       ->check(number_from(0));
   verb->add_option("--rtol", o->rtol, "Each element: |error| <= atol + rtol * |expected|")
       ->check(number_from(0));
