@@ -8,7 +8,9 @@
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/pool.h"
+#include "ir/ops/shape.h"
 #include "runtime/calls/half_product.h"
+#include "runtime/constant_value.h"
 #include "runtime/device.h"
 #include "runtime/group.h"
 #include "runtime/shared/general.h"
@@ -72,6 +74,9 @@ class Widening {
   bool are_narrow_readers(const Value& value) const {
     const auto& uses = value.uses();
     return std::all_of(uses.begin(), uses.end(), [&](const Use& use) { return reads_narrow(use); });
+  }
+  bool are_wide_readers(const Value& value) const {
+    return std::ranges::none_of(value.uses(), [&](const Use& use) { return reads_narrow(use); });
   }
   bool reads_narrow(const Use& use) const {
     const Node* const node = use.node;
@@ -144,15 +149,14 @@ class Widening {
       const auto& readers = use.node->output()->uses();
       return std::all_of(readers.begin(), readers.end(), [](const Use& next) { return next.node; });
     };
+    if (widens(&node) && is_held_wide(node.input())) {
+      replace_all_uses(node.output(), wide(node.input(), node));
+      body_.erase(&node);
+      return;
+    }
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
       const auto wide = wide_.find(node.input(i));
-      if (wide == wide_.end()) continue;
-      if (widens(&node)) {
-        replace_all_uses(node.output(), wide->second);
-        body_.erase(&node);
-        return;
-      }
-      if (!node.is<Fused>()) continue;
+      if (wide == wide_.end() || !node.is<Fused>()) continue;
       Value* const parameter = node.region().parameter(i);
       const std::vector<Use> uses = parameter->uses();
       if (!std::all_of(uses.begin(), uses.end(), widens_for_a_node)) continue;
@@ -250,15 +254,61 @@ class Widening {
     return true;
   }
 
+  // Constants are rounded while the plan is made.
+  static bool rounds_float32(const Value& value) {
+    return value.node() && value.node()->is<Cast>() && value.node()->input()->dtype() == DType::f32 &&
+           !ConstantValue(&value).is_constant();
+  }
+  /// A view of float32 that is rounded.
+  static bool is_rounded(const Value* value) {
+    for (; !rounds_float32(*value); value = value->node()->input())
+      if (!value->node() || !is_view(value->node()->op())) return false;
+    return true;
+  }
+  /// A concatenation of what is there in float32 and of what is rounded for it alone.
+  bool is_joined(const Value& value) const {
+    return value.node() && value.node()->is<Concat>() &&
+           std::ranges::all_of(value.node()->inputs(), [&](const Value* v) {
+             return is_held_wide(v) || (rounds_float32(*v) && v->uses().size() == 1);
+           });
+  }
+  /// The rounded numbers as float32, as one loop over what is rounded.
+  Value* rounded(const Value& value, Node& user) {
+    Value* const operand = value.node()->input();
+    Node* made = body_.insert_typed(Fused{}, {operand}, {operand->type()}, 1, &user, user.source);
+    Region& inside = made->region();
+    const Node* half = inside.insert(Cast{.to = value.dtype()}, {inside.add_parameter(operand->type())},
+                                     nullptr, user.source);
+    inside.add_result(
+        inside.insert(Cast{.to = DType::f32}, {half->output()}, nullptr, user.source)->output());
+    return made->output();
+  }
+
+  /// The same of its operands in float32.
+  Value* moved(const Node& view, Node& user) {
+    std::vector<Value*> operands;
+    for (Value* v : view.inputs()) {
+      const bool is_for_this = view.is<Concat>() && !is_held_wide(v);
+      if (is_for_this) {
+        wide_[v] = rounded(*v, user);
+        replaced_.push_back(v->node());
+      }
+      operands.push_back(wide(v, user));
+    }
+    return body_.insert(view.op(), std::move(operands), &user, user.source)->output();
+  }
+
   /// The value as float32, for `user`.
   Value* wide(Value* value, Node& user) {
     if (const auto found = wide_.find(value); found != wide_.end()) return found->second;
     if (Value* const beside = widened_beside(*value)) return wide_[value] = beside;
-    Node* const view = value->node();
+    Node* const made = value->node();
+    const bool is_view = made && tenon::is_view(made->op());
+    const bool is_of_wide = is_view && is_held_wide(made->input());
     Value* result = nullptr;
-    if (view && is_view(view->op()) && is_held_wide(view->input())) {
-      result = body_.insert(view->op(), {wide(view->input(), user)}, &user, user.source)->output();
-      replaced_.push_back(view);
+    if (is_of_wide || ((is_rounded(value) || is_joined(*value)) && are_wide_readers(*value))) {
+      result = is_view || made->is<Concat>() ? moved(*made, user) : rounded(*value, user);
+      replaced_.push_back(made);
     } else {
       result = body_.insert(Cast{.to = DType::f32}, {value}, &user, user.source)->output();
     }

@@ -11,6 +11,7 @@ struct Device;
 /// another operator reads them: from one such operator to the next nothing is cast. What only moves elements
 /// keeps its type, and so do products with a vector. Results are those of the operators' references. (XLA
 /// calls this float normalization.)
+/// Float32 that is rounded for them, and perhaps moved or appended to what is there in float32, is one loop.
 /// A result of bfloat16 stays so in memory where an operator that writes it so (OpLowering::writes_halves)
 /// computes it, and operators that read it so, maxima, loops and the graph's results read it: their groups
 /// then hold the casts.

@@ -57,6 +57,7 @@ class Narrower {
     for (const auto& node : rewriter_.region().nodes())
       if (is_product(*node) && is_f32(node->output())) products.push_back(node.get());
     for (Node* product : products) narrow(*product);
+    widen_parts();
   }
 
  private:
@@ -76,7 +77,7 @@ class Narrower {
     }
     Node* narrowed = region.insert(product.op(), operands, &product, product.source);
     const InsertionPoint behind{&region, &product, product.source};
-    replace_all_uses(product.output(), cast(DType::f32, Ref(narrowed->output(), behind)).value());
+    replace_all_uses(product.output(), widened(narrowed->output(), behind));
     rewriter_.record(narrowing_of_products, product.source, narrowed);
     region.erase(&product);
   }
@@ -91,6 +92,53 @@ class Narrower {
       }
     }
     return {};
+  }
+
+  // Where products read what a product gave as it is, other parts of it are cast behind the views that choose
+  // them: no step has to cast all. (What a loop gave it casts, too.)
+  void widen_parts() {
+    Region& region = rewriter_.region();
+    for (std::size_t i = 0; i < widened_.size(); ++i) {
+      Node* const cast = widened_[i];
+      const std::vector<Use> uses = cast->output()->uses();
+      const bool is_for_parts = cast->input()->uses().size() > 1 && is_part_of_product(*cast->input()) &&
+                                std::all_of(uses.begin(), uses.end(),
+                                            [](const Use& use) { return use.node && is_part(*use.node); });
+      if (!is_for_parts) continue;
+      for (const Use& use : uses) {
+        Node& view = *use.node;
+        Node* const part = region.insert(view.op(), {cast->input()}, &view, view.source);
+        replace_all_uses(view.output(), widened(part->output(), {&region, &view, view.source}));
+      }
+    }
+  }
+  static bool is_part(const Node& n) {
+    return n.is<Reshape>() || n.is<Permute>() || n.is<Slice>() || n.is<Flip>();
+  }
+  static const Value& whole_of(const Value& v) {
+    const Value* whole = &v;
+    while (whole->node() && is_part(*whole->node())) whole = whole->node()->input();
+    return *whole;
+  }
+  static bool is_part_of_product(const Value& v) {
+    const Node* node = whole_of(v).node();
+    return node && is_product(*node);
+  }
+
+  // From this node on, but for the product; null: there is none.
+  Node* first_reader(const Value& v, Node* from, const Node& product) const {
+    const auto reads = [&](const Node& n) {
+      return &n != &product && std::find(n.inputs().begin(), n.inputs().end(), &v) != n.inputs().end();
+    };
+    while (from && !reads(*from)) from = rewriter_.region().next(from);
+    return from;
+  }
+
+  // In float32, for operators that are none of products.
+  Value* widened(Value* half, const InsertionPoint& point) {
+    Value* const wide = cast(DType::f32, Ref(half, point)).value();
+    widened_.push_back(wide->node());
+    return wide;
   }
 
   // The value in 16 bits, for a product that reads it.
@@ -109,23 +157,28 @@ class Narrower {
     std::map<const Node*, bool> seen;
     if (gives_halves(*def, seen)) {
       std::vector<Value*> operands = def->inputs();
-      for (Value*& operand : operands)
-        if (is_f32(operand)) operand = held(*operand, *def);
+      for (Value*& operand : operands) {
+        if (!is_f32(operand)) continue;
+        const bool is_copied = is_given(*operand) && !find(*operand);
+        operand = is_copied ? cast(half_, Ref(operand, behind)).value() : held(*operand, *def);
+      }
       halves_[&v] = region.insert(def->op(), operands, next, def->source)->output();
     } else {
       halves_[&v] = cast(half_, Ref(&v, behind)).value();
     }
     Value* const half = halves_[&v];
-    Value* const widened = cast(DType::f32, Ref(half, behind)).value();
+    // What only moves numbers is no loop that could cast them: its readers do.
+    Node* const reader = moves_elements(*def) ? first_reader(v, next, product) : next;
+    Value* const wide = widened(half, {&region, reader, def->source});
     const std::vector<Use> uses = v.uses();
     for (const Use& use : uses) {
       if (use.node == half->node()) continue;
       if (use.node)
-        use.node->set_input(use.index, widened);
+        use.node->set_input(use.index, wide);
       else
-        region.set_result(use.index, widened);
+        region.set_result(use.index, wide);
     }
-    halves_[widened] = half;
+    halves_[wide] = half;
     return half;
   }
 
@@ -149,21 +202,27 @@ class Narrower {
     return def && def->is<Cast>() && def->input()->dtype() == half_ ? def->input() : nullptr;
   }
 
-  // Its numbers come from values that are held in 16 bits.
+  // Its numbers come from values that are held in 16 bits; or these are appended to what the model is given:
+  // keys and values of earlier tokens.
   bool gives_halves(const Node& n, std::map<const Node*, bool>& seen, int steps = 0) const {
     if (const auto known = seen.find(&n); known != seen.end()) return known->second;
-    const auto is_held = [&](const Value* input) {
-      return !is_f32(input) || find(*input) ||
-             (input->node() && gives_halves(*input->node(), seen, steps + 1));
+    bool any_held = false;
+    const auto fits = [&](const Value* input) {
+      const bool is_held =
+          !is_f32(input) || find(*input) || (input->node() && gives_halves(*input->node(), seen, steps + 1));
+      any_held = any_held || is_held;
+      return is_held || (n.is<Concat>() && is_given(*input));
     };
     const bool gives = steps < most_steps && n.num_outputs() == 1 && commutes_with_rounding(n) &&
-                       std::all_of(n.inputs().begin(), n.inputs().end(), is_held);
+                       std::all_of(n.inputs().begin(), n.inputs().end(), fits) && any_held;
     return seen[&n] = gives;
   }
+  static bool is_given(const Value& v) { return whole_of(v).kind() == Value::Kind::parameter; }
 
   Rewriter& rewriter_;
   DType half_;
   std::map<const Value*, Value*> halves_, masks_;
+  std::vector<Node*> widened_;  // casts
 };
 
 void narrow_all_products(Rewriter& rewriter) {

@@ -157,11 +157,72 @@ TEST(NarrowProducts, GiveFloat32WhereNoLoopReadsIt) {
   EXPECT_EQ(body_text(*graph), R"(graph cell(%x: f32[N,64], %y: f32[N,64]) {
   %1 = cast(%x, to=bf16) : bf16[N,64]
   %2 = fused linear(%1, @up.bf16) { cast; add(_, %y) } : f32[N,64]
-  %3 = slice(%2, axis=1, start=0, end=32) : f32[N,32]
+  %3 = slice(%2, axis=1, end=32) : f32[N,32]
   %4 = tanh(%3) : f32[N,32]
   %5 = linear(%1, @down.bf16) : bf16[N,64]
   %6 = fused { cast(%5); softmax(_, axis=1) } : f32[N,64]
   return %4, %6
+}
+)");
+}
+
+// A loop reads its part of 16 bits, of which a product reads another.
+TEST(NarrowProducts, PartsAreCastWhereTheyAreRead) {
+  EXPECT_EQ(narrowed(R"(graph heads(%x: f32[N,64]) {
+  @w : f32[128,64]
+  @v : f32[64,64]
+  %1 = linear(%x, @w) : f32[N,128]
+  %2 = slice(%1, axis=1, end=64) : f32[N,64]
+  %3 = slice(%1, axis=1, start=64, end=128) : f32[N,64]
+  %4 = linear(%2, @v) : f32[N,64]
+  %5 = tanh(%3) : f32[N,64]
+  return %4, %5
+}
+)"),
+            R"(graph heads(%x: f32[N,64]) {
+  %1 = cast(%x, to=bf16) : bf16[N,64]
+  %2 = linear(%1, @w.bf16) : bf16[N,128]
+  %3 = slice(%2, axis=1, end=64) : bf16[N,64]
+  %4 = slice(%2, axis=1, start=64, end=128) : bf16[N,64]
+  %5 = cast(%4) : f32[N,64]
+  %6 = linear(%3, @v.bf16) : bf16[N,64]
+  %7 = cast(%6) : f32[N,64]
+  %8 = tanh(%5) : f32[N,64]
+  return %7, %8
+}
+)");
+}
+
+// Of the keys that the model is given the products read a copy in 16 bits, to which the new ones are
+// appended.
+TEST(NarrowProducts, ACacheIsExtendedIn16Bits) {
+  EXPECT_EQ(narrowed(R"(graph token(%x: f32[1,64], %cache: f32[2,N,64]) {
+  @w : f32[128,64]
+  %1 = linear(%x, @w) : f32[1,128]
+  %2 = slice(%1, axis=1, end=64) : f32[1,64]
+  %3 = slice(%1, axis=1, start=64, end=128) : f32[1,64]
+  %4 = slice(%cache, axis=0, end=1) : f32[1,N,64]
+  %5 = reshape(%4, shape=[N,64]) : f32[N,64]
+  %6 = concat(%5, %3, axis=0) : f32[N + 1,64]
+  %7 = permute(%6, axes=[1,0]) : f32[64,N + 1]
+  %8 = matmul(%2, %7) : f32[1,N + 1]
+  return %8, %6
+}
+)"),
+            R"(graph token(%x: f32[1,64], %cache: f32[2,N,64]) {
+  %1 = cast(%x, to=bf16) : bf16[1,64]
+  %2 = linear(%1, @w.bf16) : bf16[1,128]
+  %3 = slice(%2, axis=1, end=64) : bf16[1,64]
+  %4 = slice(%2, axis=1, start=64, end=128) : bf16[1,64]
+  %5 = slice(%cache, end=1) : f32[1,N,64]
+  %6 = reshape(%5, shape=[N,64]) : f32[N,64]
+  %7 = cast(%6, to=bf16) : bf16[N,64]
+  %8 = concat(%7, %4) : bf16[N+1,64]
+  %9 = permute(%8, axes=[1,0]) : bf16[64,N+1]
+  %10 = matmul(%3, %9) : bf16[1,N+1]
+  %11 = cast(%10) : f32[1,N+1]
+  %12 = cast(%8) : f32[N+1,64]
+  return %11, %12
 }
 )");
 }

@@ -202,7 +202,7 @@ TEST(Session, LoopsGatherTheirOperands) {
 )";
   expect_same_as_reference(text, {{{"N", 1}}, {{"N", 7}}});
   const auto plan = plan_of(text, {{"N", 2}});
-  EXPECT_EQ(plan->steps.size(), 8u) << plan->text();
+  EXPECT_LE(plan->steps.size(), 8u) << plan->text();  // GPUs join %5 and %7
 }
 
 TEST(Session, PadsCropsAndRepeats) {

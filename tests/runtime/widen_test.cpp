@@ -127,6 +127,36 @@ TEST(Widen, AttentionReadsViewsOfWhatIsWideAndIsRoundedBehind) {
 )");
 }
 
+// What is rounded and read in float32 is one loop; keys of earlier tokens are, too, where the new one is
+// appended.
+TEST(Widen, RoundedFloat32IsReadAsOneLoop) {
+  expect_widened(R"(graph g(%x: f32[4,8], %y: f32[2,8]) {
+  @w : bf16[8,8]
+  %1 = cast(%x, to=bf16) : bf16[4,8]
+  %2 = linear(%1, @w) : bf16[4,8]
+  %3 = cast(%y, to=bf16) : bf16[2,8]
+  %4 = concat(%3, %2, axis=0) : bf16[6,8]
+  %5 = linear(%4, @w) : bf16[6,8]
+  %6 = slice(%2, axis=0, start=1, end=2) : bf16[1,8]
+  %7 = cast(%6) : f32[1,8]
+  return %5, %7
+}
+)",
+                 R"(graph g(%x: f32[4,8], %y: f32[2,8]) {
+  @w : bf16[8,8]
+  %1 = fused { cast(%x, to=bf16); cast } : f32[4,8]
+  %2 = cast(@w) : f32[8,8]
+  %3 = fused linear(%1, %2) { cast(_, to=bf16); cast } : f32[4,8]
+  %4 = fused { cast(%y, to=bf16); cast } : f32[2,8]
+  %5 = concat(%4, %3) : f32[6,8]
+  %6 = fused linear(%5, %2) { cast(_, to=bf16); cast } : f32[6,8]
+  %7 = cast(%6, to=bf16) : bf16[6,8]
+  %8 = slice(%3, start=1, end=2) : f32[1,8]
+  return %7, %8
+}
+)");
+}
+
 TEST(Widen, WhatIsChosenIsNotRoundedAgain) {
   expect_widened(R"(graph g(%x: f16[1,8,4,4]) {
   %1 = max_pool(%x, kernel=[2,2], stride=[2,2]) : f16[1,8,2,2]
