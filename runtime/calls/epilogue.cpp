@@ -26,7 +26,6 @@ class Matcher {
         shape_(eval(anchor.output()->shape(), {})) {}
 
   std::optional<Epilogue> match(const Value* bias) {
-    const Value* const read = options_.halves && widened_for(anchor_) ? anchor_.input(0) : nullptr;
     if (group_.results().size() != 1 || eval(group_.results()[0]->shape(), {}) != shape_) return std::nullopt;
     if (bias) {
       epilogue_.bias = group_.outer(bias);
@@ -37,7 +36,7 @@ class Matcher {
     std::vector<const Node*> rest;
     int gathers = 0;
     for (const Node* member : group_.members()) {
-      if (member == &anchor_ || member->output() == read) continue;
+      if (member == &anchor_ || (options_.halves && is_read_by_anchor(*member))) continue;
       if (options_.gathers && slices_by_index(*member)) {  // the addition behind it takes it
         ++gathers;
         continue;
@@ -64,6 +63,13 @@ class Matcher {
   }
 
  private:
+  // A cast of bfloat16 that is the anchor's own.
+  bool is_read_by_anchor(const Node& member) const {
+    for (std::size_t i = 0; i < anchor_.inputs().size(); ++i)
+      if (anchor_.input(i) == member.output() && widened_for(anchor_, i)) return true;
+    return false;
+  }
+
   // The anchor, and the members from which nothing is computed but what it reads.
   std::unordered_set<const Node*> feeding() const {
     std::unordered_set<const Node*> found{&anchor_};
