@@ -7,6 +7,7 @@
 #include "ir/ops/axis_maps.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
+#include "ir/ops/index.h"
 #include "ir/ops/pool.h"
 #include "ir/ops/shape.h"
 #include "runtime/calls/half_product.h"
@@ -49,9 +50,16 @@ class Widening {
     return nullptr;
   }
   bool widens(const Node& node) const {
-    if (mapped_axes(node) || multiplies_halves_by_vector(node)) return false;
+    if (only_moves(node) || multiplies_halves_by_vector(node)) return false;
     return std::any_of(device_.lowerings.begin(), device_.lowerings.end(),
                        [&](const OpLowering& l) { return l.widens && l.op == &node.op().info(); });
+  }
+
+  /// Elements, and computes none.
+  static bool only_moves(const Node& node) {
+    if (const auto* scatter = node.as<Scatter>()) return scatter->reduce == ScatterReduce::none;
+    if (const auto* put = node.as<IndexPut>()) return !put->accumulate;
+    return mapped_axes(node).has_value();
   }
 
   /// Does a lowering of the member say so?
@@ -62,12 +70,14 @@ class Widening {
     });
   }
 
-  /// A maximum of bfloat16 that is not there in float32, for readers that take it so.
+  /// A pool of bfloat16 that is not there in float32, for readers that take it so.
   bool stays_narrow(const Node& node) const {
     return is_narrow_pool(node) && !is_held_wide(node.input()) && are_narrow_readers(*node.output());
   }
   static bool is_narrow_pool(const Node& node) {
-    return node.is<MaxPool>() && node.output()->dtype() == DType::bf16;
+    const bool pools =
+        node.is<MaxPool>() || node.is<AvgPool>() || node.is<AdaptiveAvgPool>() || node.is<AdaptiveMaxPool>();
+    return pools && node.output()->dtype() == DType::bf16;
   }
 
   /// Do all that read the value take it in bfloat16, at no cost?
@@ -203,8 +213,8 @@ class Widening {
       std::vector<Value*> operands;
       for (Value* v : member->inputs()) {
         const bool widened = member == &anchor && is_small(v);
-        const bool as_it_lies = widened && operands.empty() &&
-                                any_says(&OpLowering::reads_halves, anchor, group) &&
+        const bool is_factor = operands.size() < 2 && group.outer(v)->kind() != Value::Kind::weight;
+        const bool as_it_lies = widened && is_factor && any_says(&OpLowering::reads_halves, anchor, group) &&
                                 !is_held_wide(group.outer(v));
         Value* const operand = read(v, widened && !as_it_lies);
         operands.push_back(as_it_lies ? inside.insert(Cast{.to = DType::f32}, {operand})->output() : operand);
@@ -333,8 +343,8 @@ bool is_widened_from(const Value* value, DType type) {
   return node->is<Cast>() && node->input()->dtype() == type;
 }
 
-const Value* widened_for(const Node& node) {
-  const Node* const cast = node.input(0)->node();
+const Value* widened_for(const Node& node, std::size_t operand) {
+  const Node* const cast = node.input(operand)->node();
   const bool widens = cast && cast->is<Cast>() && cast->output()->dtype() == DType::f32 &&
                       cast->input()->dtype() == DType::bf16 && cast->output()->uses().size() == 1;
   return widens ? cast->input() : nullptr;

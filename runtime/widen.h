@@ -13,12 +13,13 @@ struct Device;
 /// calls this float normalization.)
 /// Float32 that is rounded for them, and perhaps moved or appended to what is there in float32, is one loop.
 /// A result of bfloat16 stays so in memory where an operator that writes it so (OpLowering::writes_halves)
-/// computes it, and operators that read it so, maxima, loops and the graph's results read it: their groups
+/// computes it, and operators that read it so, pools, loops and the graph's results read it: their groups
 /// then hold the casts.
 void widen_small_floats(Graph& graph, const Device& device);
 
-/// The value of bfloat16 that a float32 operator reads by a cast of its own; null: it reads another.
-const Value* widened_for(const Node& node);
+/// The value of bfloat16 that a float32 operator reads as this operand by a cast of its own; null: it reads
+/// another.
+const Value* widened_for(const Node& node, std::size_t operand = 0);
 
 /// Is this float32 value, as far as the graph shows, one of this smaller type in every element?
 bool is_widened_from(const Value* value, DType type);

@@ -29,6 +29,8 @@ TENON_PER_ISA(ReverseRows<std::uint64_t>, reverse_rows_u64, copy_reverse_rows_u6
 namespace {
 
 constexpr long block = 64;  // side of a transposed block
+/// The rows of one, which has more of them where it is narrow.
+long block_rows(long cols) { return cols >= block ? block : block * block / std::max(1L, cols); }
 constexpr long bytes_per_chunk = 1 << 16;
 
 struct Wide {
@@ -66,11 +68,24 @@ void copy_row(const std::byte* source, long source_step, std::byte* target, long
     std::fill_n(to, count, *from);
   } else if (target_step == 1 && source_step == -1) {
     reverse_rows(from, 0, to, 0, 1, count);
+  } else if (target_step == 1 && source_step == 2) {
+    for (long i = 0; i < count; ++i) to[i] = from[i * 2];
   } else if (target_step == 1) {
     for (long i = 0; i < count; ++i) to[i] = from[i * source_step];
   } else {
     for (long i = 0; i < count; ++i) to[i * target_step] = from[i * source_step];
   }
+}
+
+/// Each of `count` elements `times` times, one behind the other.
+template <class T>
+void repeat_each(const T* from, long source_step, T* to, long count, long times) {
+  if (times == 2) {
+    for (long i = 0; i < count; ++i) to[2 * i] = to[2 * i + 1] = from[i * source_step];
+    return;
+  }
+  for (long i = 0; i < count; ++i, to += times)
+    for (long j = 0; j < times; ++j) to[j] = from[i * source_step];
 }
 
 /// target[c][r] = source[r][c]: rows of the source are contiguous, so are columns of the target.
@@ -94,7 +109,7 @@ void transpose(long rows, long cols, const Wide* from, long source_stride, Wide*
     for (long r = 0; r < rows; ++r) to[c * target_stride + r] = from[r * source_stride + c];
 }
 
-long blocks_of(long extent) { return (extent + block - 1) / block; }
+long blocks_of(long extent, long size) { return (extent + size - 1) / size; }
 
 }  // namespace
 
@@ -137,7 +152,9 @@ void StridedCopy::run(const void* source, void* target, ThreadPool& pool) const 
   long outer = 1;
   for (const Dim& d : outer_) outer *= d.extent;
   // Long contiguous rows are cut too, so that a plain copy is shared out.
-  const long pieces = transposes_ ? outer * blocks_of(inner_.extent) * blocks_of(swapped_.extent) : outer;
+  const long pieces = transposes_ ? outer * blocks_of(inner_.extent, block_rows(swapped_.extent)) *
+                                        blocks_of(swapped_.extent, block)
+                                  : outer;
   const long piece_bytes = element_size_ * (transposes_ ? block * block : inner_.extent);
   if (!transposes_ && outer == 1 && piece_bytes > bytes_per_chunk) {
     const long step = std::max(1L, bytes_per_chunk / element_size_);
@@ -184,6 +201,12 @@ void StridedCopy::run_rows_of(const std::byte* source, std::byte* target, long f
                    inner_.extent);
       continue;
     }
+    constexpr long few_times = 8;
+    if (inner_.source == 0 && inner_.target == 1 && inner_.extent <= few_times &&
+        steps.target == inner_.extent) {
+      repeat_each(reinterpret_cast<const T*>(s), steps.source, reinterpret_cast<T*>(t), count, inner_.extent);
+      continue;
+    }
     for (long i = 0; i < count; ++i, s += steps.source * size, t += steps.target * size) {
       if (inner_.source == 1 && inner_.target == 1)
         std::memcpy(t, s, static_cast<std::size_t>(inner_.extent * size));
@@ -194,10 +217,11 @@ void StridedCopy::run_rows_of(const std::byte* source, std::byte* target, long f
 }
 
 void StridedCopy::run_blocks(const std::byte* source, std::byte* target, long first, long last) const {
-  const long inner_blocks = blocks_of(inner_.extent);
-  const long swapped_blocks = blocks_of(swapped_.extent);
+  const long height = block_rows(swapped_.extent);
+  const long inner_blocks = blocks_of(inner_.extent, height);
+  const long swapped_blocks = blocks_of(swapped_.extent, block);
   for (long piece = first; piece < last; ++piece) {
-    const long r = piece % inner_blocks * block;
+    const long r = piece % inner_blocks * height;
     const long c = piece / inner_blocks % swapped_blocks * block;
     long from = r * inner_.source + c * swapped_.source;
     long to = r * inner_.target + c * swapped_.target;
@@ -206,7 +230,7 @@ void StridedCopy::run_blocks(const std::byte* source, std::byte* target, long fi
       from += rest % outer_[d].extent * outer_[d].source;
       to += rest % outer_[d].extent * outer_[d].target;
     }
-    const long rows = std::min(block, inner_.extent - r);
+    const long rows = std::min(height, inner_.extent - r);
     const long cols = std::min(block, swapped_.extent - c);
     const std::byte* const s = source + from * element_size_;
     std::byte* const t = target + to * element_size_;

@@ -12,45 +12,87 @@ namespace {
 
 constexpr long bytes_per_chunk = 1 << 15;
 
-/// indices[at] brought into [0, extent), or -1.
-long checked_index(const void* indices, DType dtype, long at, long extent, bool wrap_negative) {
-  long index = dtype == DType::i32 ? static_cast<const std::int32_t*>(indices)[at]
-                                   : static_cast<const std::int64_t*>(indices)[at];
-  if (index < 0 && wrap_negative) index += extent;
-  return index >= 0 && index < extent ? index : -1;
+/// An index of [-extent, extent) counted from the start, where negative ones count from the end.
+template <bool Wraps>
+std::int64_t from_start(std::int64_t index, long extent) {
+  return Wraps && index < 0 ? index + extent : index;
+}
+bool is_inside(std::int64_t index, long extent) {
+  return static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(extent);
 }
 
-/// Rows of one element T: out[o][i] = table[o][indices[i]]; the indices are right.
+/// The first of n indices, `step` elements apart, that is out of range.
+template <bool Wraps, class Index>
+long first_outside(const Index* indices, long step, long n, long extent) {
+  long i = 0;
+  while (i < n && is_inside(from_start<Wraps>(indices[i * step], extent), extent)) ++i;
+  return i;
+}
+
+/// out[i] = table[indices[i]] of single elements. Returns -1, or the first index out of range; what out holds
+/// then is not said. Checks while it reads, without a branch.
+template <class T, class Index, bool Wraps>
+long gather_elements_as(const T* table, const Index* indices, T* out, long n, long extent) {
+  if (n == 0) return -1;
+  if (extent == 0) return 0;
+  bool is_wrong = false;
+  for (long i = 0; i < n; ++i) {
+    const std::int64_t index = from_start<Wraps>(indices[i], extent);
+    const bool fits = is_inside(index, extent);
+    is_wrong |= !fits;
+    out[i] = table[fits ? index : 0];
+  }
+  return is_wrong ? first_outside<Wraps>(indices, 1, n, extent) : -1;
+}
 template <class T, class Index>
-void gather_elements(const GatherRows& g, long outer) {
+long gather_elements(const T* table, const Index* indices, T* out, long n, long extent, bool wraps) {
+  return wraps ? gather_elements_as<T, Index, true>(table, indices, out, n, extent)
+               : gather_elements_as<T, Index, false>(table, indices, out, n, extent);
+}
+
+/// Rows of the table with these numbers: of one outer place, those of the indices [first, last). Returns -1,
+/// or the first index out of range.
+template <class Index, bool Wraps>
+long copy_rows_as(const GatherRows& g, long outer, long first, long last) {
   const auto* const indices = static_cast<const Index*>(g.indices);
   const auto* const table = static_cast<const std::byte*>(g.table) + outer * g.table_outer_stride;
+  auto* to = static_cast<std::byte*>(g.out) + outer * g.out_outer_stride + first * g.out_stride;
+  long wrong = -1;
+  for (long i = first; i < last; ++i, to += g.out_stride) {
+    const std::int64_t index = from_start<Wraps>(indices[i], g.table_rows);
+    if (is_inside(index, g.table_rows))
+      std::memcpy(to, table + index * g.table_stride, static_cast<std::size_t>(g.row_bytes));
+    else if (wrong < 0)
+      wrong = i;
+  }
+  return wrong;
+}
+template <class Index>
+long copy_rows(const GatherRows& g, long outer, long first, long last) {
+  return g.wrap_negative ? copy_rows_as<Index, true>(g, outer, first, last)
+                         : copy_rows_as<Index, false>(g, outer, first, last);
+}
+/// The same of rows of one element that lie side by side.
+template <class T, class Index>
+long copy_elements(const GatherRows& g, long outer, long first, long last) {
+  const auto* const table = static_cast<const std::byte*>(g.table) + outer * g.table_outer_stride;
   auto* const out = static_cast<std::byte*>(g.out) + outer * g.out_outer_stride;
-  if (g.table_stride == sizeof(T) && g.out_stride == sizeof(T)) {
-    const auto* const from = reinterpret_cast<const T*>(table);
-    for (long i = 0; i < g.count; ++i) {
-      const long index = indices[i];
-      reinterpret_cast<T*>(out)[i] = from[index + (index < 0 ? g.table_rows : 0)];
-    }
-    return;
-  }
-  for (long i = 0; i < g.count; ++i) {
-    const long index = indices[i];
-    T element;
-    std::memcpy(&element, table + (index < 0 ? index + g.table_rows : index) * g.table_stride, sizeof(T));
-    std::memcpy(out + i * g.out_stride, &element, sizeof(T));
-  }
+  const long wrong =
+      gather_elements(reinterpret_cast<const T*>(table), static_cast<const Index*>(g.indices) + first,
+                      reinterpret_cast<T*>(out) + first, last - first, g.table_rows, g.wrap_negative);
+  return wrong < 0 ? -1 : first + wrong;
 }
 
-using GatherElements = void (*)(const GatherRows&, long outer);
+using CopyRows = long (*)(const GatherRows&, long outer, long first, long last);
 template <class Index>
-GatherElements gather_elements_for(long row_bytes) {
-  switch (row_bytes) {
-    case 1: return gather_elements<std::uint8_t, Index>;
-    case 2: return gather_elements<std::uint16_t, Index>;
-    case 4: return gather_elements<std::uint32_t, Index>;
-    case 8: return gather_elements<std::uint64_t, Index>;
-    default: return nullptr;
+CopyRows copy_rows_of(const GatherRows& g) {
+  if (g.table_stride != g.row_bytes || g.out_stride != g.row_bytes) return copy_rows<Index>;
+  switch (g.row_bytes) {
+    case 1: return copy_elements<std::uint8_t, Index>;
+    case 2: return copy_elements<std::uint16_t, Index>;
+    case 4: return copy_elements<std::uint32_t, Index>;
+    case 8: return copy_elements<std::uint64_t, Index>;
+    default: return copy_rows<Index>;
   }
 }
 
@@ -58,31 +100,18 @@ GatherElements gather_elements_for(long row_bytes) {
 
 long gather_rows(const GatherRows& g, ThreadPool& pool) {
   TENON_CHECK(g.index_dtype == DType::i32 || g.index_dtype == DType::i64);
-  FirstBad bad;
-  const GatherElements elements = g.index_dtype == DType::i32
-                                      ? gather_elements_for<std::int32_t>(g.row_bytes)
-                                      : gather_elements_for<std::int64_t>(g.row_bytes);
-  if (elements && g.outer > 1) {
-    for (long i = 0; i < g.count; ++i)
-      if (checked_index(g.indices, g.index_dtype, i, g.table_rows, g.wrap_negative) < 0) return i;
-    pool.parallel_for(g.outer, [&](long outer, int) { elements(g, outer); });
-    return -1;
-  }
+  const CopyRows copy =
+      g.index_dtype == DType::i32 ? copy_rows_of<std::int32_t>(g) : copy_rows_of<std::int64_t>(g);
   const long rows = g.outer * g.count;
   const long per_chunk = std::max(1L, bytes_per_chunk / std::max(16L, g.row_bytes));
+  FirstBad bad;
   pool.parallel_for((rows + per_chunk - 1) / per_chunk, [&](long chunk, int) {
-    for (long row = chunk * per_chunk; row < std::min(rows, (chunk + 1) * per_chunk); ++row) {
-      const long outer = row / g.count;
-      const long i = row % g.count;
-      const long index = checked_index(g.indices, g.index_dtype, i, g.table_rows, g.wrap_negative);
-      if (index < 0) {
-        bad.report(i);
-        continue;
-      }
-      const std::byte* const from =
-          static_cast<const std::byte*>(g.table) + outer * g.table_outer_stride + index * g.table_stride;
-      std::byte* const to = static_cast<std::byte*>(g.out) + outer * g.out_outer_stride + i * g.out_stride;
-      std::memcpy(to, from, static_cast<std::size_t>(g.row_bytes));
+    const long end = std::min(rows, (chunk + 1) * per_chunk);
+    for (long row = chunk * per_chunk; row < end;) {
+      const long first = row % g.count, last = std::min(g.count, first + end - row);
+      const long wrong = copy(g, row / g.count, first, last);
+      if (wrong >= 0) bad.report(wrong);
+      row += last - first;
     }
   });
   return bad.result();
@@ -102,40 +131,24 @@ struct Line {
   bool wrap_negative;
 };
 
-/// Returns -1, or the first point whose index is out of range; then nothing is written.
-template <class Index, class T>
-long gather_line(const Line& line) {
+/// Returns -1, or the first point whose index is out of range.
+template <class Index, class T, bool Wraps>
+long gather_line_as(const Line& line) {
   const auto* const indices = static_cast<const Index*>(line.indices);
   const auto* const table = static_cast<const T*>(line.table);
   auto* const out = static_cast<T*>(line.out);
-  const long lowest = line.wrap_negative ? -line.extent : 0;
-  const auto is_bad = [&](long c) {
-    const long index = indices[c * line.index_step];
-    return index < lowest || index >= line.extent;
-  };
-  // The sign of a number below the lowest one, or above the highest one, without a comparison: vector code.
-  std::uint64_t signs = 0;
-  const auto highest = static_cast<std::uint64_t>(line.extent - 1);
+  if (line.extent_stride == 1 && line.table_step == 0 && line.index_step == 1 && line.out_step == 1)
+    return gather_elements_as<T, Index, Wraps>(table, indices, out, line.count, line.extent);
   for (long c = 0; c < line.count; ++c) {
-    const auto index = static_cast<std::uint64_t>(static_cast<std::int64_t>(indices[c * line.index_step]));
-    signs |= (index - static_cast<std::uint64_t>(lowest)) | (highest - index);
-  }
-  if (signs >> 63 != 0)
-    for (long c = 0; c < line.count; ++c)
-      if (is_bad(c)) return c;
-  if (line.extent_stride == 1 && line.table_step == 0 && line.index_step == 1 && line.out_step == 1) {
-    for (long c = 0; c < line.count; ++c) {
-      const long index = indices[c];
-      out[c] = table[index + (index < 0 ? line.extent : 0)];
-    }
-    return -1;
-  }
-  for (long c = 0; c < line.count; ++c) {
-    long index = indices[c * line.index_step];
-    if (index < 0) index += line.extent;
+    const std::int64_t index = from_start<Wraps>(indices[c * line.index_step], line.extent);
+    if (!is_inside(index, line.extent)) return c;
     out[c * line.out_step] = table[c * line.table_step + index * line.extent_stride];
   }
   return -1;
+}
+template <class Index, class T>
+long gather_line(const Line& line) {
+  return line.wrap_negative ? gather_line_as<Index, T, true>(line) : gather_line_as<Index, T, false>(line);
 }
 
 template <class Index>

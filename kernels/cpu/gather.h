@@ -27,8 +27,8 @@ struct GatherRows {
   bool wrap_negative = false;
 };
 
-/// Returns -1, or the position of the first index that is out of range (its rows of out are then not
-/// written).
+/// Returns -1, or the position of the first index that is out of range; what its rows of out hold is then not
+/// said.
 long gather_rows(const GatherRows& gather, ThreadPool& pool);
 
 /// torch.gather, ONNX GatherElements: out[i] = table[i with i[dim] replaced by indices[i]] over the index

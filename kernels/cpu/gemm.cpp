@@ -47,6 +47,14 @@ void pack_halves(const Panel& p, const MatrixB& b, std::uint16_t* packed) {
   }
 }
 
+/// Pairs of consecutive k.
+void pack_pairs(const Panel& p, const MatrixB& b, std::uint16_t* packed) {
+  if (b.n_stride != 1) return pack_halves<2>(p, b, packed);
+  const long pairs = p.K / 2;
+  interleave_rows(pairs, p.cols, at<std::uint16_t>(b, 0), b.k_stride, packed, 2 * p.width);
+  if (p.K % 2 != 0) pack_halves<2>({1, p.cols, p.width}, b.from(p.K - 1, 0), packed + 2 * pairs * p.width);
+}
+
 /// Pairs of consecutive k, of the upper halves of floats.
 void pack_upper_halves(const Panel& p, const MatrixB& b, std::uint32_t* packed) {
   constexpr std::uint32_t upper = 0xffff0000u;
@@ -97,7 +105,7 @@ void pack_panel(const Panel& p, const MatrixB& b, float* packed) {
       if (b.is_widened) return pack_upper_halves(p, b, reinterpret_cast<std::uint32_t*>(packed));
       if (has_pairs(p, b))
         return pack_floats({p.K / 2, p.cols, p.width}, {b.data, 1, b.n_stride / 2}, packed);
-      return pack_halves<2>(p, b, halves);
+      return pack_pairs(p, b, halves);
     default: return pack_floats(p, b, packed);
   }
 }
@@ -116,6 +124,7 @@ RowGemm row_gemm_of(const Gemm& g) {
   r.rows = g.M;
   r.cols = g.N;
   r.a = g.a;
+  r.a_halves = g.a_halves;
   r.a_rows.x_stride = g.a_stride;
   r.run_length = g.K;
   r.a_is_bf16 = g.a_is_bf16;
@@ -124,6 +133,7 @@ RowGemm row_gemm_of(const Gemm& g) {
   r.b_row_stride = rows.words;
   r.b_panel_stride = rows.per_run * rows.words;
   r.c = g.c;
+  r.c_halves = g.c_halves;
   r.c_stride = g.c_stride;
   r.c_rows.x_stride = 1;
   r.epilogue = g.epilogue;
@@ -141,7 +151,10 @@ RowGemm columns_of(const Gemm& g, long first, long cols, const float* packed_b) 
   RowGemm r = row_gemm_of(g);
   r.cols = cols;
   r.b = packed_b;
-  r.c += first;
+  if (r.c_halves)
+    r.c_halves += first;
+  else
+    r.c += first;
   r.epilogue = g.epilogue.from(0, first);
   r.hook_col = first;
   return r;
@@ -149,11 +162,10 @@ RowGemm columns_of(const Gemm& g, long first, long cols, const float* packed_b) 
 
 }  // namespace
 
-MatrixB MatrixB::from(long k, long n) const {
+MatrixB MatrixB::further(long elements) const {
   MatrixB rest = *this;
-  rest.data =
-      static_cast<const std::byte*>(data) +
-      (k * k_stride + n * n_stride) * static_cast<std::ptrdiff_t>(is_widened ? sizeof(float) : size_of(type));
+  rest.data = static_cast<const std::byte*>(data) +
+              elements * static_cast<std::ptrdiff_t>(is_widened ? sizeof(float) : size_of(type));
   return rest;
 }
 
@@ -195,12 +207,17 @@ void batched_gemm(const BatchedGemm& g, float* scratch, ThreadPool& pool) {
   const bool in_place = reads_b_in_place(g);
   const auto run = [&](long i, float* packed) {
     RowGemm r = row_gemm_of(g.one);
-    r.a += i * g.a_batch_stride;
-    r.c += i * g.c_batch_stride;
+    if (r.a_halves)
+      r.a_halves += i * g.a_batch_stride;
+    else
+      r.a += i * g.a_batch_stride;
+    if (r.c_halves)
+      r.c_halves += i * g.c_batch_stride;
+    else
+      r.c += i * g.c_batch_stride;
     r.epilogue = g.one.epilogue.from(i * g.one.M, 0);
     r.hook_row = i * g.one.M;
-    MatrixB b = g.one.b;
-    b.data = static_cast<const float*>(b.data) + i * g.b_batch_stride;
+    const MatrixB b = g.one.b.further(i * g.b_batch_stride);
     if (in_place) {
       r.b = static_cast<const float*>(b.data);
       r.b_row_stride = b.k_stride;

@@ -15,8 +15,9 @@ struct MatrixB {
   DType type = DType::f32;  // or f16, bf16, or a float8
   bool is_widened = false;  // the data are float32 numbers, each of which is one of `type`: bf16
 
-  /// The matrix from this element on.
-  MatrixB from(long k, long n) const;
+  /// The matrix so many elements further on, and from an element on.
+  MatrixB further(long elements) const;
+  MatrixB from(long k, long n) const { return further(k * k_stride + n * n_stride); }
 };
 
 /// The type that a B of this type has packed: itself, but float8 is float16, which holds it exactly.
@@ -31,12 +32,14 @@ struct Gemm {
   long N = 0;
   long K = 0;
   const float* a = nullptr;
-  long a_stride = 0;                // floats between rows of A; 0 repeats one row
-  bool a_is_bf16 = false;           // RowGemm::a_is_bf16
-  const float* packed_b = nullptr;  // from pack_b; null: `b` is packed into scratch while it is used
-  MatrixB b = {};                   // its type is packed_b's, too
+  long a_stride = 0;                        // elements between rows of A; 0 repeats one row
+  const std::uint16_t* a_halves = nullptr;  // in place of a: bfloat16, for a B of bfloat16
+  bool a_is_bf16 = false;                   // RowGemm::a_is_bf16
+  const float* packed_b = nullptr;          // from pack_b; null: `b` is packed into scratch while it is used
+  MatrixB b = {};                           // its type is packed_b's, too
   float* c = nullptr;
-  long c_stride = 0;  // floats between rows of C: more than N writes into columns of a larger matrix
+  std::uint16_t* c_halves = nullptr;  // in place of c: bfloat16, of no depth above RowGemm::max_depth
+  long c_stride = 0;  // elements between rows of C: more than N writes into columns of a larger matrix
   Epilogue epilogue = {};
 };
 /// Floats of scratch that gemm needs.
@@ -45,8 +48,8 @@ long gemm_scratch_size(const Gemm& g, int threads);
 /// overlap A or B.
 void gemm(const Gemm& g, float* scratch, ThreadPool& pool);
 
-/// `batch` products with a B of float32 numbers that is only known at run time; packed_b and c_stride etc. as
-/// in `one`.
+/// `batch` products with a B of float32 or bfloat16 that is only known at run time; packed_b and c_stride
+/// etc. as in `one`.
 struct BatchedGemm {
   long batch = 1;
   Gemm one = {};  // pointers of the first product; packed_b is not used

@@ -9,12 +9,6 @@
 namespace tenon::cpu {
 namespace {
 
-/// A block of that many bytes, which lies anywhere: several elements together keep the alignment of one.
-template <class T>
-struct [[gnu::packed]] Block {
-  T bytes;
-};
-
 /// Elements of an axis that are the source's in order.
 bool is_dense(const std::vector<long>& offsets) {
   for (std::size_t i = 0; i < offsets.size(); ++i)
@@ -49,8 +43,11 @@ MappedCopy::MappedCopy(std::size_t element_size, std::vector<std::vector<long>> 
   }
   line_ = std::move(offsets_.back());
   offsets_.pop_back();
+  if (offsets_.empty()) offsets_.push_back({0});
+  nowhere_.assign(offsets_.back().size(), outside);
   has_outside_ = std::find(line_.begin(), line_.end(), outside) != line_.end();
   pieces_ = pieces_of(line_);
+  run_ = run_of(pieces_);
   constexpr std::size_t long_enough = 4;
   if (pieces_.size() * long_enough > line_.size()) pieces_.clear();
   for (auto& axis : offsets_) {
@@ -60,8 +57,19 @@ MappedCopy::MappedCopy(std::size_t element_size, std::vector<std::vector<long>> 
   }
 }
 
-std::vector<MappedCopy::Piece> MappedCopy::pieces_of(const std::vector<long>& offsets) {
-  std::vector<Piece> pieces;
+MappedRun MappedCopy::run_of(const std::vector<MappedPiece>& pieces) {
+  MappedRun longest;
+  long at = 0;
+  for (const MappedPiece& p : pieces) {
+    const bool is_run = p.from != outside && p.step == 1 && p.repeats == 1;
+    if (is_run && p.count > longest.count) longest = {.first = at, .from = p.from, .count = p.count};
+    at += p.count * p.repeats;
+  }
+  return 2 * longest.count >= at ? longest : MappedRun{};
+}
+
+std::vector<MappedPiece> MappedCopy::pieces_of(const std::vector<long>& offsets) {
+  std::vector<MappedPiece> pieces;
   const auto n = static_cast<long>(offsets.size());
   const auto at = [&](long i) { return offsets[static_cast<std::size_t>(i)]; };
   const auto repeats_at = [&](long i) {
@@ -70,7 +78,7 @@ std::vector<MappedCopy::Piece> MappedCopy::pieces_of(const std::vector<long>& of
     return repeats;
   };
   for (long i = 0; i < n;) {
-    Piece piece{.from = at(i), .step = 0, .count = 1, .repeats = repeats_at(i)};
+    MappedPiece piece{.from = at(i), .step = 0, .count = 1, .repeats = repeats_at(i)};
     i += piece.repeats;
     while (piece.from != outside && i < n && at(i) != outside && repeats_at(i) == piece.repeats) {
       const long step = at(i) - at(i - 1);
@@ -84,12 +92,9 @@ std::vector<MappedCopy::Piece> MappedCopy::pieces_of(const std::vector<long>& of
   return pieces;
 }
 
-/// Of rows first ... last - 1, calls visit(row, offset).
 template <class Visit>
-void MappedCopy::for_rows(long first, long last, Visit visit) const {
-  if (offsets_.empty()) return visit(0, 0);
-  const std::vector<long>& axis = offsets_.back();
-  const auto size = static_cast<long>(axis.size());
+void MappedCopy::for_runs(long first, long last, Visit visit) const {
+  const auto size = static_cast<long>(offsets_.back().size());
   for (long row = first; row < last;) {
     long outer = 0, rest = row / size;
     for (std::size_t d = offsets_.size() - 1; d-- > 0 && outer != outside;) {
@@ -98,66 +103,22 @@ void MappedCopy::for_rows(long first, long last, Visit visit) const {
       outer = own == outside ? outside : outer + own;
       rest /= extent;
     }
-    for (long i = row % size; i < size && row < last; ++i, ++row) {
-      const long own = axis[static_cast<std::size_t>(i)];
-      visit(row, own == outside || outer == outside ? outside : outer + own);
-    }
+    const long at = row % size, count = std::min(size - at, last - row);
+    visit(row, outer, outer == outside ? nowhere_.data() : offsets_.back().data() + at, count);
+    row += count;
   }
 }
 
-template <class T>
-void MappedCopy::fill_line(T* target) const {
-  T value;
-  std::memcpy(&value, fill_.data(), sizeof(T));
-  std::fill_n(target, line_.size(), value);
-}
-
-template <class T>
-void MappedCopy::copy_line(const T* source, T* target) const {
-  T fill;
-  std::memcpy(&fill, fill_.data(), sizeof(T));
-  if (pieces_.empty()) {
-    if (!has_outside_) {
-      for (const long from : line_) *target++ = source[from];
-    } else {
-      for (const long from : line_) *target++ = from == outside ? fill : source[from];
+/// Of blocks that have no kernel of their own.
+void MappedCopy::copy_blocks(const std::byte* source, std::byte* target, const long* offsets,
+                             long rows) const {
+  const auto size = static_cast<long>(size_);
+  for (long r = 0; r < rows; ++r)
+    for (const long place : line_) {
+      const bool is_filled = place == outside || offsets[r] == outside;
+      std::memcpy(target, is_filled ? fill_.data() : source + offsets[r] + place * size, size_);
+      target += size;
     }
-    return;
-  }
-  for (const Piece& p : pieces_) {
-    if (p.from == outside) {
-      std::fill_n(target, p.repeats, fill);
-    } else if (p.count * p.repeats == 1) {
-      *target = source[p.from];
-    } else if (p.repeats == 1 && p.step == 1) {
-      std::copy_n(source + p.from, p.count, target);
-    } else if (p.repeats == 1) {
-      for (long i = 0; i < p.count; ++i) target[i] = source[p.from + i * p.step];
-    } else if (p.repeats == 2 && p.step == 1) {
-      for (long i = 0; i < p.count; ++i) target[2 * i] = target[2 * i + 1] = source[p.from + i];
-    } else {
-      for (long i = 0; i < p.count; ++i)
-        std::fill_n(target + i * p.repeats, p.repeats, source[p.from + i * p.step]);
-    }
-    target += p.count * p.repeats;
-  }
-}
-
-template <class T>
-void MappedCopy::copy_rows(const std::byte* source, std::byte* target, long first, long last) const {
-  const auto length = static_cast<long>(line_.size());
-  long before = outside;  // the offset of the row before
-  for_rows(first, last, [&](long row, long offset) {
-    T* const to = reinterpret_cast<T*>(target) + row * length;
-    if (offset == outside) {
-      fill_line(to);
-    } else if (offset == before) {
-      std::copy_n(to - length, length, to);
-    } else {
-      copy_line(reinterpret_cast<const T*>(source + offset), to);
-    }
-    before = offset;
-  });
 }
 
 void MappedCopy::run(const void* source, void* target, ThreadPool& pool) const {
@@ -165,25 +126,24 @@ void MappedCopy::run(const void* source, void* target, ThreadPool& pool) const {
   constexpr long bytes_of_chunk = 1 << 16;
   const auto bytes = static_cast<long>(line_.size() * size_);
   const long per_chunk = std::max(1L, bytes_of_chunk / bytes);
-  const auto* const from = static_cast<const std::byte*>(source);
-  auto* const to = static_cast<std::byte*>(target);
+  const bool has_kernel = size_ == 1 || size_ == 2 || size_ == 4 || size_ == 8;
+  const MappedLine line{.size = size_,
+                        .places = line_.data(),
+                        .length = static_cast<long>(line_.size()),
+                        .has_outside = has_outside_,
+                        .run = run_,
+                        .pieces = pieces_.data(),
+                        .piece_count = static_cast<long>(pieces_.size()),
+                        .fill = fill_.data()};
   pool.parallel_for((rows_ + per_chunk - 1) / per_chunk, [&](long chunk, int) {
     const long first = chunk * per_chunk, last = std::min(rows_, first + per_chunk);
-    switch (size_) {
-      case 1: return copy_rows<Block<std::uint8_t>>(from, to, first, last);
-      case 2: return copy_rows<Block<std::uint16_t>>(from, to, first, last);
-      case 4: return copy_rows<Block<std::uint32_t>>(from, to, first, last);
-      case 8: return copy_rows<Block<std::uint64_t>>(from, to, first, last);
-      default: break;
-    }
-    const auto size = static_cast<long>(size_);
-    for_rows(first, last, [&](long row, long offset) {
-      std::byte* block = to + row * bytes;
-      for (const long place : line_) {
-        const bool is_filled = place == outside || offset == outside;
-        std::memcpy(block, is_filled ? fill_.data() : from + offset + place * size, size_);
-        block += size;
-      }
+    for_runs(first, last, [&](long row, long outer, const long* offsets, long count) {
+      const std::byte* const from = static_cast<const std::byte*>(source) + (outer == outside ? 0 : outer);
+      std::byte* const to = static_cast<std::byte*>(target) + row * bytes;
+      if (has_kernel)
+        copy_mapped_rows(line, from, offsets, count, to);
+      else
+        copy_blocks(from, to, offsets, count);
     });
   });
 }

@@ -3,10 +3,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
+#include "kernels/cpu/mapped_rows.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon::cpu {
@@ -15,7 +15,7 @@ namespace tenon::cpu {
 /// where one of the offsets is `outside`. Planned once.
 class MappedCopy {
  public:
-  static constexpr long outside = std::numeric_limits<long>::min();
+  static constexpr long outside = mapped_outside;
 
   /// Offsets count elements of element_size bytes; an axis' offsets are as many as it is long. `fill` points
   /// to an element, which is copied.
@@ -25,25 +25,20 @@ class MappedCopy {
   void run(const void* source, void* target, ThreadPool& pool) const;
 
  private:
-  /// Elements of a line that lie evenly in the source: `count` of them, each `repeats` times; count * repeats
-  /// of the fill value where `from` is outside.
-  struct Piece {
-    long from, step, count, repeats;
-  };
-  static std::vector<Piece> pieces_of(const std::vector<long>& offsets);
+  static std::vector<MappedPiece> pieces_of(const std::vector<long>& offsets);
+  static MappedRun run_of(const std::vector<MappedPiece>& pieces);
+  /// Of rows first ... last - 1, visit(row, outer, offsets, count) for those along the last of the axes
+  /// before the line: `count` from `row` on, with their offsets behind `outer`.
   template <class Visit>
-  void for_rows(long first, long last, Visit visit) const;
-  template <class T>
-  void copy_line(const T* source, T* target) const;
-  template <class T>
-  void fill_line(T* target) const;
-  template <class T>
-  void copy_rows(const std::byte* source, std::byte* target, long first, long last) const;
+  void for_runs(long first, long last, Visit visit) const;
+  void copy_blocks(const std::byte* source, std::byte* target, const long* offsets, long rows) const;
 
   std::size_t size_;                        // of a block of elements that stay together
   std::vector<std::vector<long>> offsets_;  // of the axes before the last, in bytes
   std::vector<long> line_;                  // of the last axis, in blocks
-  std::vector<Piece> pieces_;               // of it, where they are long
+  MappedRun run_;                           // of it, where it is most of it
+  std::vector<MappedPiece> pieces_;         // of it, where they are long
+  std::vector<long> nowhere_;               // for rows of the last of those axes, all outside
   bool has_outside_ = false;                // the last axis
   std::vector<std::byte> fill_;             // a block
   long rows_ = 1;

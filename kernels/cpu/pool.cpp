@@ -30,7 +30,7 @@ void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, Bo
   constexpr long floats_per_chunk = 16384;
   const long row_floats = std::max(1L, s.w.in * std::max(1L, s.h.in / std::max(1L, out[1])) * s.C);
   const long step = std::max(1L, floats_per_chunk / row_floats);
-  const long size = run.is_bf16 ? sizeof(std::uint16_t) : sizeof(float);
+  const auto size = static_cast<long>(size_of(run.type));
   const auto* const in = static_cast<const std::byte*>(run.in);
   auto* const result = static_cast<std::byte*>(run.out);
   pool.parallel_for((rows + step - 1) / step, [&](long chunk, int) {
@@ -47,11 +47,29 @@ void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, Bo
                                             b.h.step * s.w.in * run.in_stride, b.w.step * run.in_stride},
                                 .out = result + (r * out[2] + x) * run.out_stride * size,
                                 .scale = 1,
-                                .is_bf16 = run.is_bf16};
+                                .type = run.type};
         pixel(window, z, y, x);
       }
     }
   });
+}
+
+/// Each position for itself.
+bool has_windows(const PoolAxis& a) {
+  return a.kernel != 1 || a.stride != 1 || a.pad != 0 || a.pad_more != 0;
+}
+
+/// A last axis without windows whose pixels lie one behind the other is part of the channels: vectors are
+/// made of those.
+PoolShape with_axes_as_channels(PoolShape s, PoolRun& run) {
+  for (int axis = 0; axis < 2 && !has_windows(s.w); ++axis) {
+    if (run.in_stride != s.C || run.out_stride != s.C) break;
+    run.in_stride = run.out_stride = s.C *= s.w.in;
+    s.w = s.h;
+    s.h = s.d;
+    s.d = {};
+  }
+  return s;
 }
 
 Span span(const PoolAxis& a, long o) {
@@ -76,20 +94,24 @@ long padded_count(const PoolAxis& a, long o) {
 
 }  // namespace
 
-void max_pool(const PoolShape& s, const PoolRun& run, ThreadPool& pool) {
+void max_pool(const PoolShape& shape, const PoolRun& given, ThreadPool& pool) {
+  PoolRun run = given;
+  const PoolShape s = with_axes_as_channels(shape, run);
   const auto box = [&](long z, long y, long x) { return Box{span(s.d, z), span(s.h, y), span(s.w, x)}; };
   const auto pixel = [&](const PoolWindow& w, long, long, long) { max_of_window(w, s.C); };
   each_pixel(s, {s.d.out(), s.h.out(), s.w.out()}, run, box, pixel, pool);
 }
 
-void avg_pool(const PoolShape& s, const AvgPoolOptions& options, const PoolRun& run, ThreadPool& pool) {
+void avg_pool(const PoolShape& shape, const AvgPoolOptions& options, const PoolRun& given, ThreadPool& pool) {
+  PoolRun run = given;
+  const PoolShape s = with_axes_as_channels(shape, run);
   const auto box = [&](long z, long y, long x) { return Box{span(s.d, z), span(s.h, y), span(s.w, x)}; };
   const auto pixel = [&](PoolWindow w, long z, long y, long x) {
     long divisor = w.counts[0] * w.counts[1] * w.counts[2];
     if (options.count_include_pad)
       divisor = padded_count(s.d, z) * padded_count(s.h, y) * padded_count(s.w, x);
     if (options.divisor_override != 0) divisor = options.divisor_override;
-    w.scale = 1.0f / static_cast<float>(divisor);
+    w.scale = 1.0 / static_cast<double>(divisor);
     mean_of_window(w, s.C);
   };
   each_pixel(s, {s.d.out(), s.h.out(), s.w.out()}, run, box, pixel, pool);
@@ -102,7 +124,7 @@ void adaptive_avg_pool(const PoolShape& s, long out_d, long out_h, long out_w, c
                adaptive_span(s.w.in, out_w, x)};
   };
   const auto pixel = [&](PoolWindow w, long, long, long) {
-    w.scale = 1.0f / static_cast<float>(w.counts[0] * w.counts[1] * w.counts[2]);
+    w.scale = 1.0 / static_cast<double>(w.counts[0] * w.counts[1] * w.counts[2]);
     mean_of_window(w, s.C);
   };
   each_pixel(s, {out_d, out_h, out_w}, run, box, pixel, pool);

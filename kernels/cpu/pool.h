@@ -1,5 +1,6 @@
 // Pooling on channels-last images: [N, (D,) H, W, C] with any stride between pixels.
 #pragma once
+#include "base/dtype.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/pool_shape.h"
 #include "kernels/thread_pool.h"
@@ -7,11 +8,11 @@
 namespace tenon::cpu {
 
 struct PoolRun {
-  const void* in = nullptr;  // floats; max_pool also reads and writes bfloat16
-  long in_stride = 0;        // elements between pixels
+  const void* in = nullptr;
+  long in_stride = 0;  // elements between pixels
   void* out = nullptr;
   long out_stride = 0;
-  bool is_bf16 = false;
+  DType type = DType::f32;  // or f64 or bf16, of which means are summed in float32
 };
 
 /// Maximum of each window; padding never wins; NaN does.
@@ -38,8 +39,8 @@ struct PoolWindow {
   long counts[3];
   long strides[3];
   void* out;
-  float scale;  // of the sum, for means
-  bool is_bf16;
+  double scale;  // of the sum, for means
+  DType type;
 };
 using PoolPixel = void(const PoolWindow& window, long channels);
 TENON_PER_ISA(PoolPixel, max_of_window, max_of_window)

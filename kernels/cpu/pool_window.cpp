@@ -10,11 +10,17 @@ struct Max {
   static TENON_INLINE vf first() { return broadcast(-__builtin_inff()); }
   static TENON_INLINE vf step(vf a, vf b) { return max(a, b); }
   static TENON_INLINE vf last(vf v, float) { return v; }
+  static constexpr double first_double = -__builtin_inf();
+  static TENON_INLINE double step(double a, double b) { return int(b > a) | int(b != b) ? b : a; }
+  static TENON_INLINE double last(double v, double) { return v; }
 };
 struct Mean {
   static TENON_INLINE vf first() { return vf{}; }
   static TENON_INLINE vf step(vf a, vf b) { return a + b; }
   static TENON_INLINE vf last(vf v, float scale) { return v * scale; }
+  static constexpr double first_double = 0;
+  static TENON_INLINE double step(double a, double b) { return a + b; }
+  static TENON_INLINE double last(double v, double scale) { return v * scale; }
 };
 
 struct Floats {
@@ -50,23 +56,52 @@ TENON_INLINE void channels_of_window(const PoolWindow& w, long c, int lanes) {
   TENON_UNROLL
   for (int i = 0; i < Vectors; i++) {
     auto* const out = static_cast<typename Memory::Element*>(w.out) + c + i * VL;
-    Memory::store(out, Op::last(v[i], w.scale), Whole ? VL : lanes);
+    Memory::store(out, Op::last(v[i], static_cast<float>(w.scale)), Whole ? VL : lanes);
   }
 }
 
 template <class Op, class Memory>
-void window(const PoolWindow& w, long channels) {
+void window_of(const PoolWindow& w, long channels) {
   long c = 0;
   for (; c + 4 * VL <= channels; c += 4 * VL) channels_of_window<Op, Memory, 4, true>(w, c, VL);
   for (; c + VL <= channels; c += VL) channels_of_window<Op, Memory, 1, true>(w, c, VL);
   if (c < channels) channels_of_window<Op, Memory, 1, false>(w, c, static_cast<int>(channels - c));
 }
 
+// Plain loops, which the compiler turns into vector code.
+template <class Op, long Count>
+TENON_INLINE void doubles_of_window(const PoolWindow& w, long c) {
+  double v[Count];
+  for (long i = 0; i < Count; i++) v[i] = Op::first_double;
+  for (long z = 0; z < w.counts[0]; z++) {
+    for (long y = 0; y < w.counts[1]; y++) {
+      const auto* p = static_cast<const double*>(w.in) + z * w.strides[0] + y * w.strides[1] + c;
+      for (long x = 0; x < w.counts[2]; x++, p += w.strides[2])
+        for (long i = 0; i < Count; i++) v[i] = Op::step(v[i], p[i]);
+    }
+  }
+  auto* const out = static_cast<double*>(w.out) + c;
+  for (long i = 0; i < Count; i++) out[i] = Op::last(v[i], w.scale);
+}
+template <class Op>
+void window_of_doubles(const PoolWindow& w, long channels) {
+  long c = 0;
+  for (; c + 2 * VL <= channels; c += 2 * VL) doubles_of_window<Op, 2 * VL>(w, c);
+  for (; c < channels; c++) doubles_of_window<Op, 1>(w, c);
+}
+
+template <class Op>
+void window(const PoolWindow& w, long channels) {
+  switch (w.type) {
+    case DType::f64: return window_of_doubles<Op>(w, channels);
+    case DType::bf16: return window_of<Op, Bfloats>(w, channels);
+    default: return window_of<Op, Floats>(w, channels);
+  }
+}
+
 }  // namespace
 
-void max_of_window(const PoolWindow& w, long channels) {
-  w.is_bf16 ? window<Max, Bfloats>(w, channels) : window<Max, Floats>(w, channels);
-}
-void mean_of_window(const PoolWindow& w, long channels) { window<Mean, Floats>(w, channels); }
+void max_of_window(const PoolWindow& w, long channels) { window<Max>(w, channels); }
+void mean_of_window(const PoolWindow& w, long channels) { window<Mean>(w, channels); }
 
 }  // namespace tenon::cpu::TENON_ISA

@@ -9,7 +9,7 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr long lines_at_once = 8, columns_at_once = 64;
+constexpr long lines_at_once = 4, columns_at_once = 64;
 
 /// What is folded in: double, or unsigned integers, which wrap around.
 template <class T>

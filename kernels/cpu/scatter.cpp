@@ -54,8 +54,15 @@ void join_run(T* __restrict to, const T* __restrict from, long count, long strid
   }
 }
 
+/// The place that an index names, or -1.
+long place_of(const Scatter& s, std::int64_t index) {
+  const std::int64_t place = s.from_end && index < 0 ? index + s.extent : index;
+  return place < s.extent ? std::max<std::int64_t>(place, -1) : -1;
+}
+
 template <class T, class Index, class Join>
-void scatter_part(const Scatter& s, const Part& part, FirstBad& bad) {
+void scatter_part(const Scatter& scatter, const Part& part, FirstBad& bad) {
+  const Scatter s = scatter;  // what is written may not lie here
   const long slab = part.outer * s.extent * s.inner;
   const auto* const x = static_cast<const T*>(s.x) + slab;
   auto* const out = static_cast<T*>(s.out) + slab;
@@ -72,8 +79,8 @@ void scatter_part(const Scatter& s, const Part& part, FirstBad& bad) {
   if (s.inner == 1 && s.include_self) {
     const long step = s.index_strides[1], src_step = s.src_strides[1];
     for (long e = 0; e < s.count; ++e) {
-      const long row = indices[e * step];
-      if (row < 0 || row >= s.extent) return bad.report(part.outer * s.count + e);
+      const long row = place_of(s, indices[e * step]);
+      if (row < 0) return bad.report(part.outer * s.count + e);
       out[row] = Join::join(out[row], src[e * src_step]);
     }
     return;
@@ -81,8 +88,8 @@ void scatter_part(const Scatter& s, const Part& part, FirstBad& bad) {
   const auto for_each_run = [&](auto&& visit) {
     for (long e = 0; e < s.count; ++e) {
       for (long i = part.first; i < part.last; i += run) {
-        const long row = indices[e * s.index_strides[1] + i * s.index_strides[2]];
-        if (row < 0 || row >= s.extent) return bad.report((part.outer * s.count + e) * s.inner + i);
+        const long row = place_of(s, indices[e * s.index_strides[1] + i * s.index_strides[2]]);
+        if (row < 0) return bad.report((part.outer * s.count + e) * s.inner + i);
         visit(out + row * s.inner + i, src + e * s.src_strides[1] + i * s.src_strides[2]);
       }
     }
@@ -95,7 +102,6 @@ using ScatterPart = void (*)(const Scatter&, const Part&, FirstBad&);
 
 template <class T, class Index>
 ScatterPart part_for(const Scatter& s) {
-  if (!s.join) return scatter_part<T, Index, Replace<T>>;
   switch (*s.join) {
     case Reduce::sum: return scatter_part<T, Index, Joined<T, Reduce::sum>>;
     case Reduce::prod: return scatter_part<T, Index, Joined<T, Reduce::prod>>;
@@ -108,11 +114,25 @@ ScatterPart part_for(const Scatter& s) {
 
 template <class T>
 ScatterPart part_for(const Scatter& s) {
-  TENON_CHECK(s.index_dtype == DType::i32 || s.index_dtype == DType::i64);
   return s.index_dtype == DType::i32 ? part_for<T, std::int32_t>(s) : part_for<T, std::int64_t>(s);
+}
+template <class T>
+ScatterPart replacing_part(const Scatter& s) {
+  return s.index_dtype == DType::i32 ? scatter_part<T, std::int32_t, Replace<T>>
+                                     : scatter_part<T, std::int64_t, Replace<T>>;
 }
 
 ScatterPart part_for(const Scatter& s) {
+  TENON_CHECK(s.index_dtype == DType::i32 || s.index_dtype == DType::i64);
+  if (!s.join) {
+    switch (size_of(s.dtype)) {
+      case 1: return replacing_part<std::uint8_t>(s);
+      case 2: return replacing_part<std::uint16_t>(s);
+      case 4: return replacing_part<std::uint32_t>(s);
+      case 8: return replacing_part<std::uint64_t>(s);
+      default: TENON_CHECK(false);
+    }
+  }
   switch (s.dtype) {
     case DType::f32: return part_for<float>(s);
     case DType::f64: return part_for<double>(s);

@@ -15,7 +15,8 @@ struct Scatter {
   long count = 0;  // of indices along the dim
   long inner = 1;
   long extent = 0;             // of x and out along the dim: indices lie in [0, extent)
-  DType dtype = DType::f32;    // f32, f64, i32 or i64
+  bool from_end = false;       // negative indices count from the end
+  DType dtype = DType::f32;    // f32, f64, i32 or i64; any one of up to 8 bytes where nothing is joined
   std::optional<Reduce> join;  // sum, prod, min or max; none: the last one stays
   bool include_self = true;    // false: what lay where an index points is not joined
   const void* x = nullptr;     // contiguous, as out
@@ -27,6 +28,9 @@ struct Scatter {
   DType index_dtype = DType::i64;
   Strides index_strides = {};
 };
+
+/// Has a scatter that joins nothing a kernel for this type?
+constexpr bool can_replace(DType t) { return !is_string(t) && size_of(t) <= 8; }
 
 /// Returns -1, or the row-major position (o, e, i) of the first index that is out of range.
 long scatter(const Scatter& scatter, ThreadPool& pool);

@@ -51,7 +51,9 @@ class LineSorter {
 
   void sort(long line) {
     x_ = static_cast<const std::byte*>(s_.x) + line * s_.length * static_cast<long>(size_of(s_.dtype));
-    if (selects(s_))
+    if (s_.k == 1)
+      select_one();
+    else if (selects(s_))
       select();
     else
       sort_whole();
@@ -73,6 +75,19 @@ class LineSorter {
     const long n = std::min(keys_at_once, s_.length - first);
     sort_keys(x_ + first * static_cast<long>(size_of(s_.dtype)), s_.dtype, s_.descending, n, keys_);
     return n;
+  }
+
+  void select_one() {
+    long place = 0;
+    Key least = 0;
+    for (long first = 0; first < s_.length; first += keys_at_once) {
+      const long n = read_keys(first);
+      const Key here = least_key(keys_, n);
+      if (first > 0 && here >= least) continue;
+      least = here;
+      place = first + (std::find(keys_, keys_ + n, here) - keys_);
+    }
+    entries_[0] = entry(least, place);
   }
 
   void select() {

@@ -1,5 +1,8 @@
 // Transposing copies: NCHW <-> NHWC, and any other swap of two dimensions.
 #pragma once
+#include <cstdint>
+
+#include "kernels/cpu/isa.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon::cpu {
@@ -23,6 +26,12 @@ void transpose_copy(const TransposeCopy& copy, ThreadPool& pool);
 /// One matrix, without a pool: target[c * target_stride + r] = source[r * source_stride + c].
 void transpose_on_this_thread(long rows, long cols, const float* source, long source_stride, float* target,
                               long target_stride);
+
+/// Of pairs of rows, the elements side by side: target[i * target_stride + 2 * c + r] is column c of row
+/// 2 * i + r.
+using InterleaveRows = void(long pairs, long cols, const std::uint16_t* source, long source_stride,
+                            std::uint16_t* target, long target_stride);
+TENON_PER_ISA(InterleaveRows, interleave_rows_u16, interleave_rows)
 
 /// NCHW (dense) to NHWC with a stride of pixel_stride >= C floats between pixels.
 void nchw_to_nhwc(long N, long C, long HW, const float* nchw, float* nhwc, long pixel_stride,

@@ -50,18 +50,29 @@ struct SmallTile {
   typedef T Row __attribute__((vector_size(VL * sizeof(T)), aligned(sizeof(T)), may_alias));
   static constexpr int rows_of_lane = 4 / sizeof(T);
   static constexpr int rows = VL * rows_of_lane, cols = VL;
+  /// Of the rows of a lane, VL columns.
+  static TENON_INLINE vf lanes_of(const T* source, long source_stride) {
+    vu lanes{};
+    TENON_UNROLL
+    for (int part = 0; part < rows_of_lane; part++) {
+      const T* const row = source + part * source_stride;
+      lanes |= __builtin_convertvector(*reinterpret_cast<const Row*>(row), vu) << (8 * sizeof(T) * part);
+    }
+    return reinterpret_cast<vf>(lanes);
+  }
+  /// As many rows as a lane holds, to columns that lie one behind the other.
+  static TENON_INLINE void run_lanes(long cols, const T* source, long source_stride, T* target) {
+    long c = 0;
+    for (; c + VL <= cols; c += VL)
+      store(reinterpret_cast<float*>(target + c * rows_of_lane), lanes_of(source + c, source_stride));
+    for (; c < cols; c++)
+      for (int part = 0; part < rows_of_lane; part++)
+        target[c * rows_of_lane + part] = source[part * source_stride + c];
+  }
   static TENON_INLINE void run(const T* source, long source_stride, T* target, long target_stride) {
     vf r[VL];
     TENON_UNROLL
-    for (int i = 0; i < VL; i++) {
-      vu lanes{};
-      TENON_UNROLL
-      for (int part = 0; part < rows_of_lane; part++) {
-        const T* const row = source + (i * rows_of_lane + part) * source_stride;
-        lanes |= __builtin_convertvector(*reinterpret_cast<const Row*>(row), vu) << (8 * sizeof(T) * part);
-      }
-      r[i] = reinterpret_cast<vf>(lanes);
-    }
+    for (int i = 0; i < VL; i++) r[i] = lanes_of(source + i * rows_of_lane * source_stride, source_stride);
     transpose(r);
     TENON_UNROLL
     for (int i = 0; i < VL; i++) store(reinterpret_cast<float*>(target + i * target_stride), r[i]);
@@ -92,6 +103,9 @@ struct DoubleTile {
 template <class Tile, class T>
 static void transpose_tiles(long rows, long cols, const T* source, long source_stride, T* target,
                             long target_stride) {
+  if constexpr (requires { Tile::rows_of_lane; })
+    if (rows == Tile::rows_of_lane && target_stride == rows)
+      return Tile::run_lanes(cols, source, source_stride, target);
   const long whole_rows = rows / Tile::rows * Tile::rows, whole_cols = cols / Tile::cols * Tile::cols;
   for (long c = 0; c < whole_cols; c += Tile::cols)
     for (long r = 0; r < whole_rows; r += Tile::rows)
@@ -110,6 +124,12 @@ void transpose_block_u8(long rows, long cols, const std::uint8_t* source, long s
 void transpose_block_u16(long rows, long cols, const std::uint16_t* source, long source_stride,
                          std::uint16_t* target, long target_stride) {
   transpose_tiles<SmallTile<std::uint16_t>>(rows, cols, source, source_stride, target, target_stride);
+}
+void interleave_rows_u16(long pairs, long cols, const std::uint16_t* source, long source_stride,
+                         std::uint16_t* target, long target_stride) {
+  for (long i = 0; i < pairs; i++)
+    SmallTile<std::uint16_t>::run_lanes(cols, source + 2 * i * source_stride, source_stride,
+                                        target + i * target_stride);
 }
 void transpose_block_u64(long rows, long cols, const std::uint64_t* source, long source_stride,
                          std::uint64_t* target, long target_stride) {

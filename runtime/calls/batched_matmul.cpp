@@ -4,6 +4,7 @@
 
 #include "ir/ops/linear.h"
 #include "runtime/calls/epilogue.h"
+#include "runtime/widen.h"
 
 namespace tenon {
 namespace {
@@ -44,13 +45,30 @@ Strided with_batch(const Strided& t, const Index& result) {
 std::optional<BatchedMatmulCall> BatchedMatmulCall::match(const Group& group) {
   const Node* anchor = find_anchor(group, op_info<MatMul>());
   if (!anchor) anchor = find_anchor(group, op_info<Linear>());
-  if (!anchor || anchor->output()->rank() < 2) return std::nullopt;
-  BatchedMatmulCall call{.anchor = anchor,
-                         .left = group.outer(anchor->input(0)),
-                         .right = group.outer(anchor->input(1)),
-                         .right_is_transposed = anchor->is<Linear>()};
-  if (anchor->inputs().size() > 2) call.bias = anchor->input(2);
-  if (numel(anchor->output()->shape()) == 0) return std::nullopt;
+  if (!anchor) return std::nullopt;
+  return of(*anchor, group.outer(anchor->input(0)), group.outer(anchor->input(1)));
+}
+
+std::optional<BatchedMatmulCall> BatchedMatmulCall::match_halves(const Group& group) {
+  for (const Node* member : group.members()) {
+    if (!member->is<MatMul>() && !member->is<Linear>()) continue;
+    const auto read = [&](std::size_t i) {
+      const Value* const half = widened_for(*member, i);
+      const Value* const factor = half ? half : member->input(i);
+      return group.contains(factor) ? nullptr : group.outer(factor);
+    };
+    const Value *const left = read(0), *const right = read(1);
+    return left && right ? of(*member, left, right) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<BatchedMatmulCall> BatchedMatmulCall::of(const Node& anchor, const Value* left,
+                                                       const Value* right) {
+  if (anchor.output()->rank() < 2 || numel(anchor.output()->shape()) == 0) return std::nullopt;
+  BatchedMatmulCall call{
+      .anchor = &anchor, .left = left, .right = right, .right_is_transposed = anchor.is<Linear>()};
+  if (anchor.inputs().size() > 2) call.bias = anchor.input(2);
   return call;
 }
 

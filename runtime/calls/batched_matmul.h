@@ -17,7 +17,13 @@ struct BatchedMatmulCall {
 
   /// nullopt where the group has no such anchor, its result is no matrix, or there is nothing to compute.
   static std::optional<BatchedMatmulCall> match(const Group&);
+  /// The same of a group in which casts of bfloat16 are between one factor or both and the anchor: `left` and
+  /// `right` are what they read.
+  static std::optional<BatchedMatmulCall> match_halves(const Group&);
   Work work() const;
+
+ private:
+  static std::optional<BatchedMatmulCall> of(const Node& anchor, const Value* left, const Value* right);
 };
 
 /// One batch axis: how many products, and how far apart their operands lie.

@@ -21,18 +21,25 @@ class BatchedStep : public CpuStep {
     std::int64_t count = 1;
     for (const BatchAxis& axis : outer_) count *= axis.size;
     for (std::int64_t i = 0; i < count; ++i) {
-      cpu::BatchedGemm g = inner_;
-      g.one.a = frame.at<const float>(a);
-      const auto* right = frame.at<const float>(b);
-      g.one.c = frame.at<float>(c);
+      BatchAxis at;  // the elements in front of this part of the batch
       std::int64_t rest = i;
       for (std::size_t d = outer_.size(); d-- > 0; rest /= outer_[d].size) {
         const std::int64_t index = rest % outer_[d].size;
-        g.one.a += index * outer_[d].a;
-        right += index * outer_[d].b;
-        g.one.c += index * outer_[d].c;
+        at.a += index * outer_[d].a;
+        at.b += index * outer_[d].b;
+        at.c += index * outer_[d].c;
       }
-      g.one.b.data = right;
+      cpu::BatchedGemm g = inner_;
+      if (a_is_half)
+        g.one.a_halves = frame.at<const std::uint16_t>(a) + at.a;
+      else
+        g.one.a = frame.at<const float>(a) + at.a;
+      g.one.b.data = frame.at<const void>(b);
+      g.one.b = g.one.b.further(at.b);
+      if (c_is_half)
+        g.one.c_halves = frame.at<std::uint16_t>(c) + at.c;
+      else
+        g.one.c = frame.at<float>(c) + at.c;
       CpuEpilogue::Running running;
       g.one.epilogue = epilogue_.bind(frame, running, i * g.batch * g.one.M);
       cpu::batched_gemm(g, reinterpret_cast<float*>(frame.scratch), frame.pool);
@@ -40,6 +47,7 @@ class BatchedStep : public CpuStep {
   }
 
   Address a, b, c;
+  bool a_is_half = false, c_is_half = false;  // in memory: bfloat16
 
  private:
   cpu::BatchedGemm inner_;
@@ -47,18 +55,20 @@ class BatchedStep : public CpuStep {
   CpuEpilogue epilogue_;
 };
 
-/// Are both sides bfloat16 that was widened, and does the CPU multiply such numbers?
+bool is_bf16(const Value* side) { return side->dtype() == DType::bf16 || is_widened_from(side, DType::bf16); }
+
+/// Are both sides bfloat16, widened or not, and does the CPU multiply such numbers?
 bool multiplies_bf16(const BatchedMatmulCall& call) {
-  return cpu::runs_dot_of_bf16() && is_widened_from(call.left, DType::bf16) &&
-         is_widened_from(call.right, DType::bf16);
+  return cpu::runs_dot_of_bf16() && is_bf16(call.left) && is_bf16(call.right);
 }
 
-cpu::BatchedGemm gemm_of(const BatchedLayout& layout, bool of_bf16) {
+cpu::BatchedGemm gemm_of(const BatchedLayout& layout, const BatchedMatmulCall& call) {
   cpu::BatchedGemm g{
       .one = {.M = layout.M, .N = layout.N, .K = layout.K, .b = {nullptr, layout.b_row, layout.b_column}}};
-  if (of_bf16) {
-    g.one.a_is_bf16 = g.one.b.is_widened = true;
+  if (multiplies_bf16(call)) {
+    g.one.a_is_bf16 = true;
     g.one.b.type = DType::bf16;
+    g.one.b.is_widened = call.right->dtype() == DType::f32;
   }
   g.one.a_stride = layout.a_row;
   g.one.c_stride = layout.c_row;
@@ -85,12 +95,14 @@ void emit(Planner& planner, const Group& group, const BatchedMatmulCall& call, C
   std::vector<PlannedTensor> reads = epilogue.reads();
   reads.insert(reads.end(), {a, b});
   BatchedLayout layout = BatchedLayout::of(a, b, call.right_is_transposed, c);
-  const cpu::BatchedGemm gemm = gemm_of(layout, multiplies_bf16(call));
+  const cpu::BatchedGemm gemm = gemm_of(layout, call);
   if (!layout.batch.empty()) layout.batch.pop_back();
   auto step = std::make_unique<BatchedStep>(gemm, std::move(layout.batch), std::move(epilogue));
   step->a = a.address();
   step->b = b.address();
   step->c = c.address();
+  step->a_is_half = a.dtype() == DType::bf16;
+  step->c_is_half = c.dtype() == DType::bf16;
   step->scratch_bytes =
       static_cast<std::size_t>(cpu::batched_gemm_scratch_size(gemm, planner.threads())) * sizeof(float);
   planner.emit(std::move(step), group.node(), std::move(reads), {c});
@@ -98,24 +110,29 @@ void emit(Planner& planner, const Group& group, const BatchedMatmulCall& call, C
 
 std::vector<Candidate> lower_batched_matmul(const Planner& planner, const Group& group) {
   if (has_quantized_kernel(planner, group)) return {};
-  const auto call = BatchedMatmulCall::match(group);
-  if (!call || call->left->dtype() != DType::f32 || call->left->shape().back() == 0) return {};
+  auto call = BatchedMatmulCall::match(group);
+  if (!call) call = BatchedMatmulCall::match_halves(group);
+  if (!call || call->anchor->input(0)->dtype() != DType::f32 || call->left->shape().back() == 0) return {};
+  const Type& result = group.results()[0]->type();
+  const bool has_halves = call->left->dtype() == DType::bf16 || call->right->dtype() == DType::bf16;
+  const bool fits_halves =
+      multiplies_bf16(*call) && call->left->shape().back().value() <= cpu::RowGemm::max_depth;
+  if ((has_halves || result.dtype == DType::bf16) && !fits_halves) return {};
   const Order order = row_major(call->anchor->output()->rank());
-  const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order);
+  const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order, {.halves = true});
   if (!epilogue) return {};
   Work work = call->work();
-  work.bytes += epilogue->match().bytes();
+  work.bytes += epilogue->match().bytes() + bytes_of(result) - bytes_of(call->anchor->output()->type());
   // Each right side is written to scratch, packed, and read from there; small ones cost the calls.
   const double packing = 2.0 * static_cast<double>(work.batch * work.columns * work.depth) * sizeof(float);
   constexpr double packing_call = 0.15e-6;
   const auto fits = [](const Strided& t) { return last_axis_is_contiguous(t); };
   const Strided left = planner.assignment().layout(call->left);
-  const bool of_bf16 = multiplies_bf16(*call);
   const cpu::BatchedGemm gemm =
       gemm_of(BatchedLayout::of(fits(left) ? left : dense_layout(call->left->type()),
                                 planner.assignment().layout(call->right), call->right_is_transposed,
                                 dense_layout(call->anchor->output()->type())),
-              of_bf16);
+              *call);
   const auto scratch = static_cast<std::size_t>(cpu::batched_gemm_scratch_size(gemm, planner.threads()));
   const CandidateInfo info{.kernel = "batched gemm" + epilogue->text(),
                            .work = work,
@@ -127,11 +144,29 @@ std::vector<Candidate> lower_batched_matmul(const Planner& planner, const Group&
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, info); }}};
 }
 
+/// A product of two matrices of bfloat16 that are only known at run time.
+bool multiplies_halves(const Node& member, const Group& group) {
+  const auto is_half = [&](std::size_t i) {
+    const Value* const factor = member.input(i);
+    return factor->dtype() == DType::bf16 && group.outer(factor)->kind() != Value::Kind::weight;
+  };
+  return cpu::runs_dot_of_bf16() && member.output()->dtype() == DType::bf16 && is_half(0) && is_half(1) &&
+         member.input(0)->shape().back().value() <= cpu::RowGemm::max_depth;
+}
+
 }  // namespace
 
 std::vector<OpLowering> batched_matmul_lowerings() {
-  return {{.op = &op_info<MatMul>(), .lower = lower_batched_matmul, .widens = true},
-          {.op = &op_info<Linear>(), .lower = lower_batched_matmul, .widens = true}};
+  return {{.op = &op_info<MatMul>(),
+           .lower = lower_batched_matmul,
+           .widens = true,
+           .reads_halves = multiplies_halves,
+           .writes_halves = multiplies_halves},
+          {.op = &op_info<Linear>(),
+           .lower = lower_batched_matmul,
+           .widens = true,
+           .reads_halves = multiplies_halves,
+           .writes_halves = multiplies_halves}};
 }
 
 }  // namespace tenon

@@ -1,15 +1,45 @@
-// index_add of any slices: joined one after the other, as scatter does with one index for all of a slice.
+// index_add and index_put of slices: one after the other, as scatter does with one index for all of a slice.
 #include "ir/ops/index.h"
 #include "runtime/cpu/scatter_step.h"
 
 namespace tenon {
 namespace {
 
-void emit_index_add(Planner& planner, const Group& group) {
+/// Slices of x along an axis, and what is added to them or put in their place.
+struct Slices {
+  std::int64_t axis;
+  const Value *x, *indices, *src;
+  bool from_end;
+  std::optional<Reduce> join;
+
+  static std::optional<Slices> match(const Node& node) {
+    if (const auto* add = node.as<IndexAdd>())
+      return Slices{add->axis, node.input(0), node.input(1), node.input(2), add->from_end, Reduce::sum};
+    const auto& put = *node.as<IndexPut>();
+    if (put.axes.size() != 1 || node.inputs().size() != 3) return std::nullopt;
+    return Slices{put.axes[0],   node.input(0), node.input(2),
+                  node.input(1), true,          put.accumulate ? std::optional(Reduce::sum) : std::nullopt};
+  }
+  bool fit() const {
+    const DType dtype = x->dtype(), index = indices->dtype();
+    const bool sums =
+        dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
+    if (!(sums || (!join && cpu::can_replace(dtype))) || (index != DType::i32 && index != DType::i64) ||
+        x->rank() == 0 || indices->rank() != 1 || numel(src->shape()) == Dim(0) ||
+        numel(x->shape()) == Dim(0))
+      return false;
+    Shape slices = x->shape();
+    slices[static_cast<std::size_t>(axis)] = indices->shape()[0];
+    return src->shape() == slices;
+  }
+};
+
+void emit_slices(Planner& planner, const Group& group) {
   const Node& node = group.node();
-  const auto axis = static_cast<std::size_t>(node.as<IndexAdd>()->axis);
-  const PlannedTensor x = planner.dense(node.input(0)), indices = planner.dense(node.input(1));
-  const PlannedTensor src = planner.dense(node.input(2));
+  const Slices slices = *Slices::match(node);
+  const auto axis = static_cast<std::size_t>(slices.axis);
+  const PlannedTensor x = planner.dense(slices.x), indices = planner.dense(slices.indices);
+  const PlannedTensor src = planner.dense(slices.src);
   const std::int64_t outer = numel(std::span(x.shape()).first(axis));
   const std::int64_t inner = numel(std::span(x.shape()).subspan(axis + 1)), count = src.shape()[axis];
   emit_scatter_step(planner, node,
@@ -17,39 +47,36 @@ void emit_index_add(Planner& planner, const Group& group) {
                      .count = count,
                      .inner = inner,
                      .extent = x.shape()[axis],
+                     .from_end = slices.from_end,
                      .dtype = x.dtype(),
-                     .join = Reduce::sum,
+                     .join = slices.join,
                      .src_strides = {count * inner, inner, 1},
                      .index_dtype = indices.dtype(),
                      .index_strides = {0, 1, 0}},
                     {x, indices, src});
 }
 
-std::vector<Candidate> lower_index_add(const Planner& planner, const Group& group) {
+std::vector<Candidate> lower_slices(const Planner& planner, const Group& group) {
   const Node& node = group.node();
-  const Value &x = *node.input(0), &indices = *node.input(1), &src = *node.input(2);
-  const DType dtype = x.dtype(), index = indices.dtype();
-  const bool has_types =
-      (dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64) &&
-      (index == DType::i32 || index == DType::i64);
-  if (!has_types || node.as<IndexAdd>()->from_end || x.rank() == 0 || indices.rank() != 1 ||
-      src.rank() != x.rank() || numel(src.shape()) == Dim(0) || numel(x.shape()) == Dim(0))
-    return {};
+  const auto slices = Slices::match(node);
+  if (!slices || !slices->fit()) return {};
+  const Value &x = *slices->x, &indices = *slices->indices, &src = *slices->src;
   const double elements = static_cast<double>(numel(src.shape()).value());
-  const Work work{.flops = elements,
+  const Work work{.flops = slices->join ? elements : 0,
                   .bytes = 2 * bytes_of(x.type()) + 2 * bytes_of(src.type()) + bytes_of(indices.type())};
-  const auto axis = static_cast<std::size_t>(node.as<IndexAdd>()->axis);
-  const bool has_slices = axis + 1 < x.rank() && x.shape().back() != Dim(1);
+  const bool has_slices = static_cast<std::size_t>(slices->axis) + 1 < x.rank() && x.shape().back() != Dim(1);
   const double operations = has_slices ? 30 : 100;  // of a product, in the time that one element takes
-  return {
-      {{.kernel = "index add", .work = work, .seconds = planner.estimate(operations * elements, work.bytes)},
-       emit_index_add}};
+  return {{{.kernel = slices->join ? "index add" : "index put",
+            .work = work,
+            .seconds = planner.estimate(operations * elements, work.bytes)},
+           emit_slices}};
 }
 
 }  // namespace
 
 std::vector<OpLowering> index_add_lowerings() {
-  return {{.op = &op_info<IndexAdd>(), .lower = lower_index_add, .alone = true}};
+  return {{.op = &op_info<IndexAdd>(), .lower = lower_slices, .alone = true, .widens = true},
+          {.op = &op_info<IndexPut>(), .lower = lower_slices, .alone = true, .widens = true}};
 }
 
 }  // namespace tenon

@@ -1,11 +1,15 @@
-// Padding of every kind and resizing to the nearest element, where they stand alone: copies by tables.
+// Padding of every kind, resizing to the nearest element, and slices by known indices, where they stand
+// alone: copies by tables.
 #include "kernels/cpu/mapped_copy.h"
 
 #include <algorithm>
 
 #include "ir/ops/axis_maps.h"
+#include "ir/ops/index.h"
 #include "ir/ops/interpolate.h"
 #include "ir/ops/shape.h"
+#include "runtime/calls/gather.h"
+#include "runtime/constant_value.h"
 #include "runtime/cpu/step.h"
 #include "runtime/planner.h"
 
@@ -33,6 +37,12 @@ std::vector<long> offsets_of(const AxisMap& map, std::int64_t stride) {
   return offsets;
 }
 
+AxisMap every_place(std::int64_t count) {
+  AxisMap places;
+  for (std::int64_t i = 0; i < count; ++i) places.push_back(i);
+  return places;
+}
+
 void emit_mapped(Planner& planner, const Group& group) {
   const Node& node = group.node();
   const PlannedTensor x = planner.assignment().at(node.input());
@@ -47,11 +57,8 @@ void emit_mapped(Planner& planner, const Group& group) {
   for (const std::int64_t axis : order) {
     const auto at = static_cast<std::size_t>(axis);
     const auto mapped = std::find(axes.begin(), axes.end(), at);
-    AxisMap map;
-    if (mapped != axes.end())
-      map = maps.axes[static_cast<std::size_t>(mapped - axes.begin())];
-    else
-      for (std::int64_t i = 0; i < x.shape()[at]; ++i) map.push_back(i);
+    const AxisMap map = mapped != axes.end() ? maps.axes[static_cast<std::size_t>(mapped - axes.begin())]
+                                             : every_place(x.shape()[at]);
     offsets.push_back(offsets_of(map, x.strides()[at]));
   }
   const Tensor fill = Tensor::scalar(x.dtype(), maps.fill);
@@ -76,11 +83,59 @@ std::vector<Candidate> lower_mapped(const Planner& planner, const Group& group) 
            emit_mapped}};
 }
 
+/// The places that constant indices name, counted from the start; nullopt where they are not constant, too
+/// many, or out of range.
+std::optional<AxisMap> known_places(const GatherCall& call) {
+  constexpr std::int64_t most = 1 << 20;
+  const ConstantValue value(call.indices);
+  if (call.count > most || !value.is_constant()) return std::nullopt;
+  const Tensor indices = value.evaluate().to(DType::i64).contiguous();
+  AxisMap places;
+  for (std::int64_t i = 0; i < call.count; ++i) {
+    const std::int64_t index = indices.data<std::int64_t>()[i];
+    places.push_back(call.from_end && index < 0 ? index + call.table_rows : index);
+    if (places.back() < 0 || places.back() >= call.table_rows) return std::nullopt;
+  }
+  return places;
+}
+
+void emit_slices(Planner& planner, const Group& group, const GatherCall& call, const AxisMap& places) {
+  PlannedTensor x = planner.assignment().at(call.table);
+  if (!strides_as(x, call.table_shape())) x = planner.dense(call.table);
+  const Index strides = *strides_as(x, call.table_shape());
+  const PlannedTensor y =
+      planner.assignment().assign(group.node().output(), row_major(group.node().output()->rank()),
+                                  [](const PlannedTensor& t) { return t.is_contiguous(); });
+  const Tensor fill = Tensor::scalar(x.dtype(), 0.0);
+  auto step = std::make_unique<MappedCopyStep>(
+      cpu::MappedCopy(size_of(x.dtype()),
+                      {offsets_of(every_place(call.outer), strides[0]), offsets_of(places, strides[1]),
+                       offsets_of(every_place(call.row), 1)},
+                      fill.bytes()));
+  step->x = x.address();
+  step->y = y.address();
+  planner.emit(std::move(step), group.node(), {x}, {y});
+}
+
+std::vector<Candidate> lower_slices(const Planner& planner, const Group& group) {
+  const auto call = GatherCall::match(group);
+  if (!call || is_string(call->table->dtype()) || is_complex(call->table->dtype())) return {};
+  const auto places = known_places(*call);
+  if (!places) return {};
+  const Work work{.bytes = 2 * bytes_of(group.node().output()->type())};
+  const double copies = planner.estimate_copy(
+      call->table, [&](const Strided& t) { return strides_as(t, call->table_shape()).has_value(); });
+  return {{{.kernel = "mapped copy", .work = work, .seconds = copies + planner.estimate(0, work.bytes)},
+           [=](Planner& p, const Group& g) { emit_slices(p, g, *call, *places); }}};
+}
+
 }  // namespace
 
 std::vector<OpLowering> mapped_copy_lowerings() {
   return {{.op = &op_info<Pad>(), .lower = lower_mapped, .alone = true},
-          {.op = &op_info<Interpolate>(), .lower = lower_mapped, .alone = true}};
+          {.op = &op_info<Interpolate>(), .lower = lower_mapped, .alone = true},
+          {.op = &op_info<IndexSelect>(), .lower = lower_slices, .alone = true},
+          {.op = &op_info<IndexAt>(), .lower = lower_slices, .alone = true}};
 }
 
 }  // namespace tenon

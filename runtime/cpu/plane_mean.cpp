@@ -9,11 +9,13 @@
 namespace tenon {
 namespace {
 
-LoopProgram mean_program(std::int64_t planes, std::int64_t size) {
+LoopProgram mean_program(DType dtype, std::int64_t planes, std::int64_t size) {
   LoopProgram program("plane mean", {planes, size}, 1);
-  const Reg x = program.load({.buffer = 0, .strides = {size, 1}});
+  const Reg x = program.load({.buffer = 0, .dtype = dtype, .strides = {size, 1}});
   const Reg sum = program.reduce(Reduce::sum, x);
-  program.store({.buffer = 1, .strides = {1, 0}}, program.prim(Prim::div, sum, program.count()));
+  const Reg mean = program.prim(Prim::div, sum, program.count(compute_type(dtype)));
+  program.store({.buffer = 1, .dtype = dtype, .strides = {1, 0}},
+                is_small_float(dtype) ? program.cast(dtype, mean) : mean);
   return program;
 }
 
@@ -40,7 +42,8 @@ void emit_mean(Planner& planner, const Group& group) {
   const PlannedTensor y = planner.assignment().assign(
       node.output(), row_major(x.rank()), [](const PlannedTensor& t) { return t.is_contiguous(); });
   const std::int64_t planes = y.numel();
-  auto step = std::make_unique<PlaneMeanStep>(mean_program(planes, x.numel() / planes), planner.threads());
+  auto step =
+      std::make_unique<PlaneMeanStep>(mean_program(x.dtype(), planes, x.numel() / planes), planner.threads());
   step->x = x.address();
   step->y = y.address();
   planner.emit(std::move(step), node, {x}, {y});
@@ -50,7 +53,7 @@ std::vector<Candidate> lower_plane_mean(const Planner& planner, const Group& gro
   const Node& node = group.node();
   const auto* pool = node.as<AdaptiveAvgPool>();
   const Value& x = *node.input();
-  if (!pool || x.dtype() != DType::f32 || numel(x.shape()).value() == 0) return {};
+  if (!pool || !is_float(x.dtype()) || numel(x.shape()).value() == 0) return {};
   std::int64_t size = 1;
   for (std::size_t i = 0; i < pool->output.size(); ++i) {
     if (pool->output[i] != Dim(1)) return {};

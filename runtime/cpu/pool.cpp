@@ -1,4 +1,4 @@
-// Pooling in f32; maxima of bf16, too.
+// Pooling in f32, f64 and bf16.
 #include "kernels/cpu/pool.h"
 
 #include "ir/ops/pool.h"
@@ -13,7 +13,7 @@ class PoolStep : public CpuStep {
   explicit PoolStep(const PoolCall& call) : call_(call) {}
 
   void compute(const CpuFrame& frame) const override {
-    const cpu::PoolRun run{frame.at<const void>(in), in_stride, frame.at<void>(out), out_stride, is_bf16};
+    const cpu::PoolRun run{frame.at<const void>(in), in_stride, frame.at<void>(out), out_stride, type};
     const long* size = call_.output;
     switch (call_.kind) {
       case PoolCall::Kind::max: return cpu::max_pool(call_.shape, run, frame.pool);
@@ -28,7 +28,7 @@ class PoolStep : public CpuStep {
 
   Address in, out;
   long in_stride = 0, out_stride = 0;
-  bool is_bf16 = false;
+  DType type = DType::f32;
 
  private:
   PoolCall call_;
@@ -40,7 +40,7 @@ void emit(Planner& planner, const Group& group, const PoolCall& call, const Cand
   auto step = std::make_unique<PoolStep>(call);
   step->in = in.address();
   step->in_stride = *row_stride(in, info.order);
-  step->is_bf16 = in.dtype() == DType::bf16;
+  step->type = in.dtype();
   step->out = out.address();
   step->out_stride = *row_stride(out, info.order);
   planner.emit(std::move(step), group.node(), {in}, {out});
@@ -50,8 +50,7 @@ std::vector<Candidate> lower_pool(const Planner& planner, const Group& group) {
   const auto call = PoolCall::match(group);
   if (!call) return {};
   const DType type = call->x->dtype();
-  const bool takes = type == DType::f32 || (type == DType::bf16 && call->kind == PoolCall::Kind::max);
-  if (!takes) return {};
+  if (type != DType::f32 && type != DType::f64 && type != DType::bf16) return {};
   const Order order = channels_last(call->x->rank());
   const double copies =
       planner.estimate_copy(call->x, [&](const Strided& t) { return row_stride(t, order).has_value(); });

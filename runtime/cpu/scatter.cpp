@@ -61,8 +61,10 @@ std::vector<Candidate> lower_scatter(const Planner& planner, const Group& group)
   const auto is_one_of = [](DType dtype, std::initializer_list<DType> list) {
     return std::find(list.begin(), list.end(), dtype) != list.end();
   };
-  const bool has_types = is_one_of(x.dtype(), {DType::f32, DType::f64, DType::i32, DType::i64}) &&
-                         is_one_of(indices.dtype(), {DType::i32, DType::i64});
+  const bool replaces = op->reduce == ScatterReduce::none && cpu::can_replace(x.dtype());
+  const bool has_types =
+      (replaces || is_one_of(x.dtype(), {DType::f32, DType::f64, DType::i32, DType::i64})) &&
+      is_one_of(indices.dtype(), {DType::i32, DType::i64});
   if (!has_types || x.rank() == 0 || indices.shape() != src.shape() || numel(src.shape()) == Dim(0))
     return {};
   for (std::size_t i = 0; i < x.rank(); ++i)
@@ -80,7 +82,7 @@ std::vector<Candidate> lower_scatter(const Planner& planner, const Group& group)
 }  // namespace
 
 std::vector<OpLowering> scatter_lowerings() {
-  return {{.op = &op_info<Scatter>(), .lower = lower_scatter, .alone = true}};
+  return {{.op = &op_info<Scatter>(), .lower = lower_scatter, .alone = true, .widens = true}};
 }
 
 }  // namespace tenon

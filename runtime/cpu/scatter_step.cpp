@@ -23,7 +23,7 @@ class ScatterStep : public CpuStep {
     const auto& [of_outer, of_count, of_inner] = scatter.index_strides;
     report_index(frame.faults[0],
                  index_at(scatter.indices, scatter.index_dtype, o * of_outer + e * of_count + i * of_inner),
-                 scatter.extent, false);
+                 scatter.extent, scatter.from_end);
   }
 
   std::optional<Error> failure(std::span<const Fault> found) const override { return index_error(found[0]); }

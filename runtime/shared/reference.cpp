@@ -74,10 +74,16 @@ void emit_reference(Planner& planner, const Group& group) {
 
 // One element after the other, with calls and allocations between them; measured on those that do little for
 // each element (cumsum, scatter, pad). Where the host does not see the operands, they are copied to it.
-double seconds(const Planner& planner, const Work& work) {
-  constexpr double call = 2e-6, operation = 1e-9, byte = 0.5e-9;
+double seconds(const Planner& planner, const Node& node, const Work& work) {
+  constexpr double call = 2e-6, operation = 1e-9, element = 2e-9, byte = 0.5e-9;
+  double moved = 0;
+  const auto move = [&](const Value* v) {
+    moved += std::max(byte * bytes_of(v->type()), element * static_cast<double>(numel(v->shape()).value()));
+  };
+  for (const Value* v : node.inputs()) move(v);
+  for (std::size_t i = 0; i < node.num_outputs(); ++i) move(node.output(i));
   const double copies = planner.shares_memory() ? 0 : planner.estimate(0, work.bytes);
-  return call + operation * work.flops + byte * work.bytes + copies;
+  return call + operation * work.flops + moved + copies;
 }
 
 }  // namespace
@@ -94,7 +100,7 @@ std::vector<Candidate> lower_reference(const Planner& planner, const Group& grou
   Work work{.flops = flops(node)};
   for (const Value* v : node.inputs()) work.bytes += bytes_of(v->type());
   for (std::size_t i = 0; i < node.num_outputs(); ++i) work.bytes += bytes_of(node.output(i)->type());
-  const CandidateInfo info{.kernel = "reference", .work = work, .seconds = seconds(planner, work)};
+  const CandidateInfo info{.kernel = "reference", .work = work, .seconds = seconds(planner, node, work)};
   return {Candidate{info, emit_reference}};
 }
 

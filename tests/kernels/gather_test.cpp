@@ -55,6 +55,44 @@ TEST(Gather, ReportsTheFirstBadIndex) {
   EXPECT_EQ(out[1234 * 400], 9.0f * 400);
 }
 
+template <class T>
+void check_elements(std::size_t count, bool wraps) {
+  ThreadPool pool(2);
+  constexpr long size = 300;
+  std::vector<T> table(size);
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<T>(i * 7);
+  std::vector<std::int64_t> indices(count);
+  for (std::size_t i = 0; i < count; ++i)
+    indices[i] = static_cast<std::int64_t>(i * 37 % size) - (wraps ? size / 2 : 0);
+  std::vector<T> out(count);
+  GatherRows g{.count = static_cast<long>(count),
+               .table_rows = size,
+               .row_bytes = sizeof(T),
+               .table = table.data(),
+               .table_stride = sizeof(T),
+               .out = out.data(),
+               .out_stride = sizeof(T),
+               .indices = indices.data(),
+               .wrap_negative = wraps};
+  ASSERT_EQ(gather_rows(g, pool), -1);
+  for (std::size_t i = 0; i < count; ++i)
+    ASSERT_EQ(out[i], table[static_cast<std::size_t>((indices[i] + size) % size)]);
+  for (const std::int64_t wrong : {std::int64_t{size}, std::int64_t{-size - 1}, std::int64_t{1} << 62}) {
+    indices[count / 2] = wrong;
+    ASSERT_EQ(gather_rows(g, pool), static_cast<long>(count / 2));
+  }
+}
+
+TEST(Gather, RowsOfOneElement) {
+  for (const std::size_t count : {1, 17, 9000})
+    for (const bool wraps : {false, true}) {
+      check_elements<std::uint8_t>(count, wraps);
+      check_elements<std::uint16_t>(count, wraps);
+      check_elements<float>(count, wraps);
+      check_elements<std::int64_t>(count, wraps);
+    }
+}
+
 TEST(Gather, IndexSelectAlongAMiddleDim) {
   ThreadPool pool(2);
   const std::vector<float> table = counted(4 * 6 * 5);  // [4, 6, 5], selecting along dim 1

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/half.h"
 #include "tests/kernels/every_isa.h"
 #include "tests/kernels/gemm_reference.h"
 
@@ -245,30 +246,38 @@ TEST_P(GemmTest, BatchedWithRunTimeB) {
   }
 }
 
-TEST_P(GemmTest, BatchedOfFloatsThatAreBfloat16) {
+std::vector<std::uint16_t> halves_of(const Numbers& numbers) {
+  std::vector<std::uint16_t> halves;
+  for (long i = 0; i < numbers.size(); i++) halves.push_back(BFloat16(numbers[i]).bits);
+  return halves;
+}
+
+// Each side in memory as bfloat16, or as floats that are such numbers; the result rounded, or not.
+TEST_P(GemmTest, BatchedOfBfloat16) {
   for (const long batch : {1, 5})
     for (const long N : {31, 64})
       for (const long K : {1, 33, 64})
         for (const bool transposed : {false, true}) {
           const long M = 17;
           const Numbers a = coarse_numbers(batch * M * K, 1), b = coarse_numbers(batch * K * N, 2);
+          const auto a_halves = halves_of(a), b_halves = halves_of(b);
           Numbers c(batch * M * N, untouched);
-          const BatchedGemm g{
-              .batch = batch,
-              .one = {.M = M,
-                      .N = N,
-                      .K = K,
-                      .a = a.data(),
-                      .a_stride = K,
-                      .a_is_bf16 = true,
-                      .b = {b.data(), transposed ? 1 : N, transposed ? K : 1, DType::bf16, true},
-                      .c = c.data(),
-                      .c_stride = N},
-              .a_batch_stride = M * K,
-              .b_batch_stride = K * N,
-              .c_batch_stride = M * N};
+          BatchedGemm g{.batch = batch,
+                        .one = {.M = M,
+                                .N = N,
+                                .K = K,
+                                .a = a.data(),
+                                .a_stride = K,
+                                .a_is_bf16 = true,
+                                .b = {b.data(), transposed ? 1 : N, transposed ? K : 1, DType::bf16, true},
+                                .c = c.data(),
+                                .c_stride = N},
+                        .a_batch_stride = M * K,
+                        .b_batch_stride = K * N,
+                        .c_batch_stride = M * N};
           Numbers scratch(batched_gemm_scratch_size(g, pool_.threads()));
-          batched_gemm(g, scratch.data(), pool_);
+          const auto run = [&] { batched_gemm(g, scratch.data(), pool_); };
+          run();
           for (long i = 0; i < batch; i++) {
             Numbers right(K * N);
             for (long k = 0; k < K; k++)
@@ -276,6 +285,22 @@ TEST_P(GemmTest, BatchedOfFloatsThatAreBfloat16) {
                 right[k * N + n] = b[i * K * N + k * g.one.b.k_stride + n * g.one.b.n_stride];
             expect_equal({M, N, K, a.from(i * M * K), right, K}, c.from(i * M * N), N);
           }
+          const Numbers expected = c;
+          g.one.a_halves = a_halves.data();
+          run();
+          EXPECT_EQ(c, expected);
+          g.one.b.data = b_halves.data();
+          g.one.b.is_widened = false;
+          run();
+          EXPECT_EQ(c, expected);
+          std::vector<std::uint16_t> c_halves(static_cast<std::size_t>(c.size()));
+          g.one.c_halves = c_halves.data();
+          run();
+          EXPECT_EQ(c_halves, halves_of(expected));
+          g.one.a_halves = nullptr;
+          std::fill(c_halves.begin(), c_halves.end(), std::uint16_t{0});
+          run();
+          EXPECT_EQ(c_halves, halves_of(expected));
         }
 }
 

@@ -1,15 +1,18 @@
 // Copies by tables read what each axis names, whatever the pieces that lines fall into.
 #include "kernels/cpu/mapped_copy.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <cstring>
 #include <random>
 #include <vector>
 
+#include "tests/kernels/every_isa.h"
+
 namespace tenon::cpu {
 namespace {
+
+class MappedCopies : public OnEveryIsa {};
+TENON_EVERY_ISA(MappedCopies);
 
 using Offsets = std::vector<std::vector<long>>;
 
@@ -46,7 +49,7 @@ void check_every_size(const Offsets& offsets, long source_size) {
 
 constexpr long out = MappedCopy::outside;
 
-TEST(MappedCopies, LinesOfEveryKindOfPiece) {
+TEST_P(MappedCopies, LinesOfEveryKindOfPiece) {
   check_every_size({{0, 10, 20}, {out, out, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, out}}, 30);  // a constant around
   check_every_size({{0, 10}, {3, 2, 1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7}}, 20);      // reflected
   check_every_size({{0, 10}, {0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9}}, 20);         // replicated
@@ -58,14 +61,23 @@ TEST(MappedCopies, LinesOfEveryKindOfPiece) {
   check_every_size({{3, 2, 1, 0}}, 4);
 }
 
-TEST(MappedCopies, BlocksThatStayTogether) {
+TEST_P(MappedCopies, RunsOfEveryLength) {
+  for (const long length : {1, 7, 15, 16, 17, 31, 33, 63, 65, 130, 300, 2100}) {
+    std::vector<long> line = {out};
+    for (long i = 0; i < length; ++i) line.push_back(i);
+    line.push_back(out);
+    check_every_size({{out, 0, length, length, 2 * length}, line}, 3 * length);
+  }
+}
+
+TEST_P(MappedCopies, BlocksThatStayTogether) {
   check_every_size({{out, 0, 6, 12, out}, {0, 1, 2, 3, 4, 5}}, 18);
   check_every_size({{0, 12}, {6, 0, 0}, {0, 1, 2}}, 24);
   check_every_size({{0, 7, 14}, {0, 1, 2}}, 20);  // the rows lie farther apart
   check_every_size({{0}, {0, 1, 2, 3}}, 4);
 }
 
-TEST(MappedCopies, RandomTables) {
+TEST_P(MappedCopies, RandomTables) {
   std::mt19937 generator(1);
   const auto below = [&](unsigned n) { return static_cast<long>(generator() % n); };
   for (int run = 0; run < 200; ++run) {
@@ -86,7 +98,7 @@ TEST(MappedCopies, RandomTables) {
   }
 }
 
-TEST(MappedCopies, OfNothing) {
+TEST_P(MappedCopies, OfNothing) {
   check<float>({{}, {0, 1}}, 2);
   check<float>({{0, 1}, {}}, 2);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "base/half.h"
@@ -14,27 +15,34 @@ namespace {
 
 class Pool : public OnEveryIsa {
  protected:
-  // A random image with stride C + 2, and the result of `run_kernel` with stride C + 3, compared with
-  // expected(n, c, z, y, x) for every output element.
+  // A random image, and the result of `run_kernel`, compared with expected(n, c, z, y, x) for every output
+  // element: in float32 and float64, with pixels that lie apart and one behind the other.
   template <class Kernel, class Expected>
   void compare(const PoolShape& s, long out_d, long out_h, long out_w, Kernel run_kernel, Expected expected) {
-    for (const int threads : {1, 2}) {
-      ThreadPool pool(threads);
-      in_stride_ = s.C + 2;
-      in_ = random_numbers(s.N * s.in_pixels() * in_stride_, 1);
-      const long out_stride = s.C + 3;
-      Numbers out(s.N * out_d * out_h * out_w * out_stride, untouched);
-      run_kernel(PoolRun{in_.data(), in_stride_, out.data(), out_stride}, pool);
-      for (long i = 0; i < out.size(); i++) {
-        const long c = i % out_stride;
-        const long x = i / out_stride % out_w;
-        const long y = i / out_stride / out_w % out_h;
-        const long z = i / out_stride / out_w / out_h % out_d;
-        const long n = i / out_stride / out_w / out_h / out_d;
-        const double wanted = c < s.C ? expected(n, c, z, y, x) : double{untouched};
-        ASSERT_NEAR(out[i], wanted, 1e-6) << "n " << n << " c " << c << " at " << z << "," << y << "," << x;
+    for (const int threads : {1, 2})
+      for (const long gap : {0, 2}) {
+        ThreadPool pool(threads);
+        in_stride_ = s.C + gap;
+        in_ = random_numbers(s.N * s.in_pixels() * in_stride_, 1);
+        const long out_stride = s.C + 2 * gap, size = s.N * out_d * out_h * out_w * out_stride;
+        const auto matches = [&](long i, double actual, double tolerance) {
+          const long c = i % out_stride;
+          const long x = i / out_stride % out_w;
+          const long y = i / out_stride / out_w % out_h;
+          const long z = i / out_stride / out_w / out_h % out_d;
+          const long n = i / out_stride / out_w / out_h / out_d;
+          const double wanted = c < s.C ? expected(n, c, z, y, x) : double{untouched};
+          ASSERT_NEAR(actual, wanted, tolerance)
+              << "n " << n << " c " << c << " at " << z << "," << y << "," << x;
+        };
+        Numbers out(size, untouched);
+        run_kernel(PoolRun{in_.data(), in_stride_, out.data(), out_stride}, pool);
+        for (long i = 0; i < size; i++) matches(i, double{out[i]}, 1e-6);
+        const std::vector<double> in(in_.data(), in_.data() + in_.size());
+        std::vector<double> doubles(static_cast<std::size_t>(size), double{untouched});
+        run_kernel(PoolRun{in.data(), in_stride_, doubles.data(), out_stride, DType::f64}, pool);
+        for (long i = 0; i < size; i++) matches(i, doubles[static_cast<std::size_t>(i)], 1e-14);
       }
-    }
   }
   double at(const PoolShape& s, long n, long c, long z, long y, long x) const {
     return double{in_[(((n * s.d.in + z) * s.h.in + y) * s.w.in + x) * in_stride_ + c]};
@@ -75,28 +83,41 @@ std::vector<PoolShape> shapes() {
                    .h = {.in = 5, .kernel = 2, .stride = 1},
                    .w = {.in = 4, .kernel = 3, .stride = 1, .pad = 1},
                    .d = {.in = 6, .kernel = 2, .stride = 2}});
+    all.push_back({.N = 2,
+                   .C = channels,
+                   .h = {.in = 3},
+                   .w = {.in = 4},
+                   .d = {.in = 6, .kernel = 3, .stride = 1, .pad = 1}});
+    all.push_back({.C = channels, .h = {.in = 7, .kernel = 3, .stride = 2, .pad = 1}, .w = {.in = 5}});
   }
   return all;
 }
 
-// In bfloat16 a maximum is what it is in floats.
-TEST_P(Pool, MaxOfHalves) {
-  for (const PoolShape& s : shapes()) {
-    ThreadPool pool(2);
-    const long in_stride = s.C + 2, out_stride = s.C + 3;
-    const long pixels = s.N * s.d.out() * s.h.out() * s.w.out();
-    const Numbers in = coarse_numbers(s.N * s.in_pixels() * in_stride, 1);
-    std::vector<std::uint16_t> halves;
-    for (long i = 0; i < in.size(); i++) halves.push_back(BFloat16(in[i]).bits);
-    Numbers expected(pixels * out_stride, untouched);
-    constexpr std::uint16_t untouched_half = 7;
-    std::vector<std::uint16_t> out(static_cast<std::size_t>(pixels * out_stride), untouched_half);
-    max_pool(s, PoolRun{in.data(), in_stride, expected.data(), out_stride}, pool);
-    max_pool(s, PoolRun{halves.data(), in_stride, out.data(), out_stride, true}, pool);
-    for (long i = 0; i < pixels * out_stride; i++)
-      ASSERT_EQ(out[static_cast<std::size_t>(i)],
-                i % out_stride < s.C ? BFloat16(expected[i]).bits : untouched_half);
-  }
+// In bfloat16 the result is that of floats, rounded.
+TEST_P(Pool, OfHalves) {
+  using Kernel = std::function<void(const PoolShape&, const PoolRun&, ThreadPool&)>;
+  for (const PoolShape& s : shapes())
+    for (const Kernel& kernel : {Kernel([](const PoolShape&shape, const PoolRun&run, ThreadPool&pool) {
+                                   max_pool(shape, run, pool);
+                                 }),
+                                 Kernel([](const PoolShape&shape, const PoolRun&run, ThreadPool&pool) {
+                                   avg_pool(shape, {}, run, pool);
+                                 })}) {
+      ThreadPool pool(2);
+      const long in_stride = s.C + 2, out_stride = s.C + 3;
+      const long pixels = s.N * s.d.out() * s.h.out() * s.w.out();
+      const Numbers in = coarse_numbers(s.N * s.in_pixels() * in_stride, 1);
+      std::vector<std::uint16_t> halves;
+      for (long i = 0; i < in.size(); i++) halves.push_back(BFloat16(in[i]).bits);
+      Numbers expected(pixels * out_stride, untouched);
+      constexpr std::uint16_t untouched_half = 7;
+      std::vector<std::uint16_t> out(static_cast<std::size_t>(pixels * out_stride), untouched_half);
+      kernel(s, PoolRun{in.data(), in_stride, expected.data(), out_stride}, pool);
+      kernel(s, PoolRun{halves.data(), in_stride, out.data(), out_stride, DType::bf16}, pool);
+      for (long i = 0; i < pixels * out_stride; i++)
+        ASSERT_EQ(out[static_cast<std::size_t>(i)],
+                  i % out_stride < s.C ? BFloat16(expected[i]).bits : untouched_half);
+    }
 }
 
 TEST_P(Pool, MaxTakesTheLargestInsideTheImage) {

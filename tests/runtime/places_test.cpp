@@ -101,14 +101,16 @@ TEST(Places, ScatterJoins) {
                            {"prod", false}, {"amax", true}, {"amax", false}, {"amin", true},
                            {"amin", false}, {"mean", true}, {"mean", false}};
   for (const Reduced& form : forms)
-    for (const DType dtype : {DType::f32, DType::i64, DType::i32, DType::u8, DType::boolean}) {
+    for (const DType dtype :
+         {DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32, DType::u8, DType::boolean}) {
       const Index shape{4, 9, 6};
       expect_same_on(
           fmt::format("graph g(%x: {0}[4,5,6], %i: i64[4,9,6], %y: {0}[4,9,6]) {{\n"
                       "  %1 = scatter(%x, %i, %y, axis=1, reduce=\"{1}\"{2}) : {0}[4,5,6]\n  return %1\n}}\n",
                       name(dtype), form.reduce, form.include_self ? "" : ", include_self=false"),
           {random_tensor(dtype, {4, 5, 6}, 1), random_integers(DType::i64, shape, 0, 4, 2),
-           random_tensor(dtype, shape, 3)});
+           random_tensor(dtype, shape, 3)},
+          is_small_float(dtype) ? 2e-2 : 2e-5);
     }
 }
 

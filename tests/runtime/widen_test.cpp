@@ -2,6 +2,7 @@
 #include "runtime/widen.h"
 
 #include "ir/print.h"
+#include "kernels/cpu/row_gemm.h"
 #include "runtime/device.h"
 #include "tests/runtime/graphs.h"
 #include "tests/runtime/on_device.h"
@@ -309,6 +310,36 @@ TEST(Widen, ConvolutionsOfBfloat16ReadAndWriteItByEveryKernel) {
     if (turn == 0 && session.device().name == "cpu") { EXPECT_EQ(plan->steps.size(), 7u) << plan->text(); }
     expect_close(session.run(inputs)[0], expected[0], 3e-2);
     if (HasFailure()) FAIL() << plan->text();
+  }
+}
+
+// Where the CPU multiplies such numbers, it reads and writes them as they lie: one step.
+TEST(Widen, ProductsOfBatchesOfBfloat16) {
+  const std::string_view graphs[] = {
+      R"(graph g(%a: bf16[3,5,7], %b: bf16[3,7,20]) {
+  %1 = matmul(%a, %b) : bf16[3,5,20]
+  return %1
+}
+)",
+      R"(graph g(%a: bf16[2,3,17,16], %b: bf16[2,3,33,16], %m: bf16[2,3,17,33]) {
+  %1 = permute(%b, axes=[0,1,3,2]) : bf16[2,3,16,33]
+  %2 = fused matmul(%a, %1) { add(_, %m); relu } : bf16[2,3,17,33]
+  return %2
+}
+)",
+      R"(graph g(%a: bf16[9,24,17], %b: bf16[17,9,16]) {
+  %1 = permute(%b, axes=[1,0,2]) : bf16[9,17,16]
+  %2 = matmul(%a, %1) : bf16[9,24,16]
+  return %2
+}
+)"};
+  for (const std::string_view text : graphs) {
+    const auto graph = graph_of(text);
+    expect_same_on(text, inputs_of(*graph, {}), 2e-2);
+    Session session(graph);
+    if (session.device().name != "cpu" || !cpu::runs_dot_of_bf16()) continue;
+    const auto plan = session.plan_for(inputs_of(*graph, {}));
+    EXPECT_EQ(plan->steps.size(), 1u) << plan->text();
   }
 }
 
