@@ -4,6 +4,7 @@
 #include "ir/ops/linear.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/row_gemm.h"
+#include "runtime/constant_value.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/quantized_matmul.h"
 #include "runtime/cpu/step.h"
@@ -147,8 +148,9 @@ std::vector<Candidate> lower_batched_matmul(const Planner& planner, const Group&
 /// A product of two matrices of bfloat16 that are only known at run time.
 bool multiplies_halves(const Node& member, const Group& group) {
   const auto is_half = [&](std::size_t i) {
-    const Value* const factor = member.input(i);
-    return factor->dtype() == DType::bf16 && group.outer(factor)->kind() != Value::Kind::weight;
+    const Value* const factor = group.outer(member.input(i));
+    return factor->dtype() == DType::bf16 && factor->kind() != Value::Kind::weight &&
+           !ConstantValue(factor).is_constant();
   };
   return cpu::runs_dot_of_bf16() && member.output()->dtype() == DType::bf16 && is_half(0) && is_half(1) &&
          member.input(0)->shape().back().value() <= cpu::RowGemm::max_depth;
