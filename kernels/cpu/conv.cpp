@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "kernels/cpu/conv_gemm.h"
+#include "kernels/cpu/conv_taps.h"
 #include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/row_gemm.h"
 #include "kernels/cpu/winograd.h"
@@ -13,8 +14,8 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr std::array<std::string_view, 7> names = {"gemm",       "winograd4", "winograd6", "depthwise",
-                                                   "transposed", "gemm f16",  "gemm bf16"};
+constexpr std::array<std::string_view, 8> names = {"gemm",       "winograd4", "winograd6", "depthwise",
+                                                   "transposed", "gemm f16",  "gemm bf16", "taps"};
 
 DType weights_of(ConvAlgorithm a) {
   return a == ConvAlgorithm::gemm_f16 ? DType::f16 : a == ConvAlgorithm::gemm_bf16 ? DType::bf16 : DType::f32;
@@ -44,6 +45,9 @@ double winograd_gain(const ConvShape& s, long tile) {
   const bool few_pixels = s.N * s.out_pixels() < 14 * 14 * 4 && s.Cin * s.Cout > 128 * 128;
   return few_pixels ? std::min(gain6, 0.99 * gain4) : gain6;
 }
+
+// Do so many taps read padding that products of the others alone pay?
+bool reads_much_padding(const ConvShape& s) { return conv_taps_flops(s) < 0.75 * s.flops(); }
 
 void depthwise(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
   const long rows = s.N * s.out(s.h);
@@ -82,6 +86,8 @@ bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
     case ConvAlgorithm::transposed: return s.transposed;
     case ConvAlgorithm::gemm_f16: return !s.transposed && s.groups == 1;
     case ConvAlgorithm::gemm_bf16: return !s.transposed && s.groups == 1 && conv_gemm_pairs(s);
+    case ConvAlgorithm::taps:
+      return !s.transposed && s.groups == 1 && reads_much_padding(s) && conv_taps_cover(s);
   }
   return false;
 }
@@ -97,6 +103,12 @@ double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
     case ConvAlgorithm::transposed: return product;
     case ConvAlgorithm::gemm_bf16: return in_is_bf16 && runs_dot_of_bf16() ? product / 2 : product;
     case ConvAlgorithm::depthwise: return 4 * s.flops();
+    case ConvAlgorithm::taps: {
+      // Each product reads and writes the sums.
+      constexpr double depth_of_sums = 24;
+      return conv_taps_flops(s) * std::max(1.0, tile_columns / columns) *
+             (1 + depth_of_sums / static_cast<double>(s.Cin));
+    }
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd6:
       return product * winograd_transforms / winograd_gain(s, winograd_tile(algorithm));
@@ -145,7 +157,8 @@ bool conv_reads_weights(const ConvShape& s, ConvAlgorithm algorithm) {
     case ConvAlgorithm::depthwise:
     case ConvAlgorithm::transposed:
     case ConvAlgorithm::gemm_f16:
-    case ConvAlgorithm::gemm_bf16: return false;
+    case ConvAlgorithm::gemm_bf16:
+    case ConvAlgorithm::taps: return false;
   }
   return false;
 }
@@ -159,13 +172,15 @@ long conv_packed_size(const ConvShape& s, ConvAlgorithm algorithm) {
     case ConvAlgorithm::winograd6: return winograd_packed_size(s, winograd_tile(algorithm));
     case ConvAlgorithm::depthwise: return s.taps() * s.Cin;
     case ConvAlgorithm::transposed: return conv_transposed_packed_size(s);
+    case ConvAlgorithm::taps: return conv_taps_packed_size(s);
   }
   return 0;
 }
 
 void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights, float* packed,
                ThreadPool& pool) {
-  TENON_CHECK(conv_supports(s, algorithm));
+  // A packing shape has no padding.
+  TENON_CHECK(algorithm == ConvAlgorithm::taps || conv_supports(s, algorithm));
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
@@ -178,6 +193,7 @@ void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
       }
       return;
     case ConvAlgorithm::transposed: return pack_conv_transposed(s, weights, packed, pool);
+    case ConvAlgorithm::taps: return pack_conv_taps(s, weights, packed, pool);
   }
 }
 
@@ -188,7 +204,8 @@ long conv_scratch_size(const ConvShape& s, ConvAlgorithm algorithm, int threads)
     case ConvAlgorithm::gemm_bf16: return conv_gemm_scratch_size(s, weights_of(algorithm));
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd6: return winograd_scratch_size(s, winograd_tile(algorithm), threads);
-    case ConvAlgorithm::depthwise: return 0;
+    case ConvAlgorithm::depthwise:
+    case ConvAlgorithm::taps: return 0;
     case ConvAlgorithm::transposed: return conv_transposed_scratch_size(s);
   }
   return 0;
@@ -204,6 +221,7 @@ void conv(const ConvShape& s, ConvAlgorithm algorithm, const ConvRun& run, Threa
     case ConvAlgorithm::winograd6: return conv_winograd(s, winograd_tile(algorithm), run, pool);
     case ConvAlgorithm::depthwise: return depthwise(s, run, pool);
     case ConvAlgorithm::transposed: return conv_transposed(s, run, pool);
+    case ConvAlgorithm::taps: return conv_taps(s, run, pool);
   }
 }
 

@@ -21,11 +21,12 @@ enum class ConvAlgorithm {
   transposed,  // one matrix product for each of the stride x stride output phases
   gemm_f16,    // gemm with weights kept in float16: half the memory
   gemm_bf16,   // the same in bfloat16
+  taps,        // one product for each tap, of the outputs for which it reads no padding
 };
 /// Those of float32 weights. Of two that cost the same, the first is taken.
 inline constexpr std::array conv_algorithms = {ConvAlgorithm::transposed, ConvAlgorithm::depthwise,
-                                               ConvAlgorithm::winograd4, ConvAlgorithm::winograd6,
-                                               ConvAlgorithm::gemm};
+                                               ConvAlgorithm::winograd4,  ConvAlgorithm::winograd6,
+                                               ConvAlgorithm::taps,       ConvAlgorithm::gemm};
 /// The one that keeps weights of this 16-bit type as they are.
 std::optional<ConvAlgorithm> conv_algorithm_of(DType weights);
 std::string_view name(ConvAlgorithm algorithm);

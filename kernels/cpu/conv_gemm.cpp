@@ -16,8 +16,8 @@
 namespace tenon::cpu {
 namespace {
 
-// Groups narrower than a column panel are merged. That costs nothing (the panel's lanes would be empty) and
-// saves products.
+// Groups narrower than a vector of columns are merged. That costs nothing (the vector's lanes would be empty)
+// and saves products.
 struct Groups {
   long merged;  // original groups in one product
   long count;   // products
@@ -26,7 +26,8 @@ struct Groups {
 
   Groups(const ConvShape& s, Merge merge) {
     const long out_each = s.Cout / s.groups;
-    merged = merge == Merge::no ? 1 : std::clamp(row_gemm_tile().cols / out_each, 1L, s.groups);
+    const long vector = row_gemm_tile().cols / 2;  // a panel is two vectors
+    merged = merge == Merge::no ? 1 : std::clamp(vector / out_each, 1L, s.groups);
     while (s.groups % merged != 0) merged--;
     count = s.groups / merged;
     in = s.Cin / s.groups * merged;

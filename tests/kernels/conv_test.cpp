@@ -93,7 +93,7 @@ void expect_right(const ConvShape& s) {
   const double depth = static_cast<double>(s.Cin / s.groups * s.taps());
   for (const auto algorithm :
        {ConvAlgorithm::gemm, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6, ConvAlgorithm::depthwise,
-        ConvAlgorithm::transposed, ConvAlgorithm::gemm_f16, ConvAlgorithm::gemm_bf16}) {
+        ConvAlgorithm::transposed, ConvAlgorithm::gemm_f16, ConvAlgorithm::gemm_bf16, ConvAlgorithm::taps}) {
     if (!conv_supports(s, algorithm)) continue;
     const double loss = algorithm == ConvAlgorithm::winograd6 ? 2e-5 : 5e-6;
     for (const int threads : {1, 3}) {
@@ -375,6 +375,23 @@ TEST_P(ConvTest, Transposed) {
                 .transposed = true});
 }
 
+TEST(ConvTest, TapsReadWhatIsNoPadding) {
+  const auto wide = [](long in, long dilation, long stride = 1) {
+    return axis(in, 3, stride, dilation, dilation);
+  };
+  for (const ConvShape& s : {
+           ConvShape{.N = 2, .Cin = 33, .Cout = 40, .h = wide(16, 12), .w = wide(9, 12)},
+           ConvShape{.Cin = 7, .Cout = 5, .h = wide(1, 1), .w = wide(2, 1)},
+           ConvShape{.Cin = 16, .Cout = 20, .h = wide(7, 6, 2), .w = wide(8, 5, 3)},
+           ConvShape{.N = 2, .Cin = 16, .Cout = 32, .h = wide(4, 1), .w = wide(3, 1), .d = wide(2, 1)},
+       }) {
+    EXPECT_TRUE(conv_supports(s, ConvAlgorithm::taps)) << testing::PrintToString(s);
+    expect_right(s);
+  }
+  EXPECT_FALSE(
+      conv_supports({.Cin = 16, .Cout = 16, .h = wide(56, 1), .w = wide(56, 1)}, ConvAlgorithm::taps));
+}
+
 TEST(ConvChoice, FollowsTheShape) {
   const auto square = [](long channels, long size, long kernel, long stride) {
     return ConvShape{.Cin = channels,
@@ -387,6 +404,7 @@ TEST(ConvChoice, FollowsTheShape) {
   EXPECT_EQ(choose_conv(square(64, 60, 3, 1)), ConvAlgorithm::winograd6);
   EXPECT_EQ(choose_conv(square(512, 7, 3, 1)), ConvAlgorithm::winograd4);
   EXPECT_EQ(choose_conv(square(3, 60, 3, 1)), ConvAlgorithm::gemm);
+  EXPECT_EQ(choose_conv(square(64, 1, 3, 1)), ConvAlgorithm::taps);
   ConvShape depthwise = square(32, 56, 3, 1);
   depthwise.groups = 32;
   EXPECT_EQ(choose_conv(depthwise), ConvAlgorithm::depthwise);
