@@ -15,7 +15,9 @@ constexpr long whole_row_limit =
     2048;  // rows up to here are held whole in registers, several if they are short
 constexpr long transposed_block = 32;  // side of the tile where an operand is read across its rows
 constexpr long tiny_inner = 32;        // inner extents below this are joined with the next dims
-constexpr long long_stretch = 128;     // of columns along one dim: worth a block of its own
+constexpr long tiny_row = 8;
+constexpr long few_columns = 8;     // below, rows are faster though their elements lie apart
+constexpr long long_stretch = 128;  // of columns along one dim: worth a block of its own
 
 /// A dim with the strides of all accesses along it.
 struct Dim {
@@ -98,10 +100,18 @@ void drop_and_merge(std::vector<Dim>& dims) {
 
 bool prefers_columns(const std::vector<Dim>& kept, const std::vector<Dim>& row,
                      const std::vector<std::size_t>& leading) {
-  if (kept.empty() || row.empty() || kept.back().extent < 4) return false;
+  if (kept.empty() || row.empty()) return false;
+  // Rows of a few elements, as the classes of a pixel: many of them side by side fill the vectors.
+  long length = 1;
+  for (const Dim& dim : row) length *= dim.extent;
+  if (length < tiny_row && kept.back().extent >= tiny_inner) return true;
+  if (kept.back().extent < few_columns) return false;
   long rows_votes = 0;
   long columns_votes = 0;
   for (const std::size_t operand : leading) {
+    // The same for all rows, as the weights of a norm: it stays in the cache.
+    const auto is_fixed = [&](const Dim& dim) { return dim.strides[operand] == 0; };
+    if (std::all_of(kept.begin(), kept.end(), is_fixed)) continue;
     if (std::labs(row.back().strides[operand]) == 1) {
       ++rows_votes;
     } else if (std::labs(kept.back().strides[operand]) == 1) {

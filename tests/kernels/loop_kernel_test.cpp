@@ -51,6 +51,24 @@ TEST_P(Loop, LayerNormOfAnyRowLength) {
       if (rows * length <= 100000) expect_matches_reference(layer_norm(rows, length));
 }
 
+// Channels are far apart, those of neighbouring rows side by side; the weights lie along the row.
+TEST_P(Loop, LayerNormOfRowsThatMemoryRunsAcross) {
+  for (const std::int64_t length : {17, 144, 3000})
+    for (const std::int64_t rows : {3, 5, 64, 1000}) {
+      if (rows * length > 200000) continue;
+      LoopProgram p = program_over({rows, length}, 1);
+      const Reg scale = p.constant(1.0 / static_cast<double>(length));
+      const Reg x = p.load({0, DType::f32, {1, rows}});
+      const Reg mean = p.prim(Prim::mul, p.reduce(Reduce::sum, x), scale);
+      const Reg d = p.prim(Prim::sub, x, mean);
+      const Reg variance = p.prim(Prim::mul, p.reduce(Reduce::sum, p.prim(Prim::mul, d, d)), scale);
+      const Reg rstd = p.prim(Prim::rsqrt, p.prim(Prim::add, variance, p.constant(1e-5)));
+      const Reg scaled = p.prim(Prim::mul, p.prim(Prim::mul, d, rstd), p.load({1, DType::f32, {0, 1}}));
+      p.store({3, DType::f32, {1, rows}}, p.prim(Prim::add, scaled, p.load({2, DType::f32, {0, 1}})));
+      expect_matches_reference(p);
+    }
+}
+
 TEST_P(Loop, RmsNormWithPrologueAndEpilogue) {
   for (const std::int64_t length : {7, 64, 3000}) {
     LoopProgram p = program_over({6, length}, 1);
