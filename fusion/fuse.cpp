@@ -40,6 +40,8 @@ std::span<const Pass> pipeline() {
       fold_constants(),
       // Scales and shifts of channels move into the weights of the convolution or matmul before them.
       fold_affine(),
+      // Branches that are added; after their norms have folded into them.
+      join_convolutions(),
       // Spelled-out operators become one again. After folding, which may have completed a pattern.
       raise(),
       // Raising leaves constants to compute (a mask turned round) and transposes side by side.

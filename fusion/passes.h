@@ -12,6 +12,8 @@ Pass fold_constants();
 /// Batch norm, and any scale or shift per channel, folds into the weights of the convolution, transposed
 /// convolution or linear before it.
 Pass fold_affine();
+/// Convolutions of one image that are added, and a scaled image added to them, are one convolution.
+Pass join_convolutions();
 /// Spelled-out operators become the operator: fusion/rules/*.
 Pass raise();
 /// Products of float32 read and give the 16-bit floats that FuseOptions::precision names.
