@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Exports the architectures of table.py for bench/models: python bench/architectures --out DIR [PATTERN...]
+
+Each becomes DIR/NAME with model.pt (traced), model.onnx, meta.json, and the inputs and outputs of eager PyTorch, in a process
+of its own. What is there already stays. Prints the folders that are whole.
+"""
+
+import argparse
+import fnmatch
+import json
+import multiprocessing
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import numpy
+import torch
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[0] = str(ROOT)
+sys.path.append(str(ROOT / "build/architectures"))  # where `./dev bench architectures` installs the packages
+os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
+
+from bench.architectures.table import ARCHITECTURES  # noqa: E402
+from models.export import spec  # noqa: E402
+from models.zoo import flat  # noqa: E402
+from models.zoo.run import shake  # noqa: E402
+
+
+def save_onnx(model: torch.nn.Module, inputs: tuple, names: list[str], file: Path) -> None:
+    """By the exporter of traces, which takes a second where the other takes ten; by the other what that cannot write."""
+    try:
+        torch.onnx.export(model, inputs, str(file), dynamo=False, opset_version=18, input_names=names)
+    except Exception:  # noqa: BLE001 - whatever the exporter says
+        torch.onnx.export(model, inputs, str(file), dynamo=True, opset_version=18, input_names=names, external_data=False)
+
+
+def export(name: str, folder: Path) -> None:
+    """Writes meta.json last: a folder that has it is whole."""
+    nothing = os.open(os.devnull, os.O_WRONLY)  # PyTorch's C++ writes to the descriptors
+    os.dup2(nothing, 1)
+    warnings.filterwarnings("ignore")
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    folder.mkdir(parents=True, exist_ok=True)
+    model, inputs = ARCHITECTURES[name]()
+    names = [f"x{index}" for index in range(len(inputs))]
+    with torch.no_grad():
+        shake(model)
+        outputs = flat(model(*inputs))
+        for kind, values in (("in", inputs), ("out", outputs)):
+            for index, value in enumerate(values):
+                numpy.save(folder / f"{kind}_{index}.npy", value.numpy())
+        save_onnx(model, inputs, names, folder / "model.onnx")
+        torch.jit.trace(model, inputs, check_trace=False, strict=False).save(str(folder / "model.pt"))
+    arguments = torch.jit.load(str(folder / "model.pt")).forward.schema.arguments[1:]
+    described = [{"name": argument.name} | spec(value, {}) for argument, value in zip(arguments, inputs)]
+    (folder / "meta.json").write_text(json.dumps({"name": name, "inputs": described}, indent=1) + "\n")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("patterns", nargs="*", default=["*"], metavar="PATTERN", help="names of architectures: 'mobilenet*'")
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    context = multiprocessing.get_context("fork")
+    for name in ARCHITECTURES:
+        if not any(fnmatch.fnmatch(name, pattern) for pattern in arguments.patterns):
+            continue
+        folder = arguments.out / name
+        if not (folder / "meta.json").exists():
+            process = context.Process(target=export, args=(name, folder))
+            process.start()
+            process.join()
+        if (folder / "meta.json").exists():
+            print(folder, flush=True)
+        else:
+            print(f"{name}: not exported", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
