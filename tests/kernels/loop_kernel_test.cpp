@@ -53,7 +53,7 @@ TEST_P(Loop, LayerNormOfAnyRowLength) {
 
 // Channels are far apart, those of neighbouring rows side by side; the weights lie along the row.
 TEST_P(Loop, LayerNormOfRowsThatMemoryRunsAcross) {
-  for (const std::int64_t length : {2, 17, 144, 3000})
+  for (const std::int64_t length : {17, 144, 3000})
     for (const std::int64_t rows : {3, 5, 64, 1000}) {
       if (rows * length > 200000) continue;
       LoopProgram p = program_over({rows, length}, 1);
