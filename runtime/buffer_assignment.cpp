@@ -7,6 +7,7 @@
 #include "ir/ops/control.h"
 #include "ir/ops/shape.h"
 #include "runtime/complex_parts.h"
+#include "runtime/rows_apart.h"
 
 namespace tenon {
 namespace {
@@ -139,12 +140,26 @@ std::optional<PlannedTensor> BufferAssignment::destination(const Value* value) {
   }
 }
 
+// Of rows that products read, a tile reads several at once, which would meet in the same sets of the cache.
+PlannedTensor BufferAssignment::new_memory(const Value* value, const Order& order) {
+  constexpr std::int64_t few_rows = 8;
+  const Index sizes = sizes_of(value);
+  const auto lies = [&](const MemoryRules& rules, std::int64_t row) {
+    return Strided(value->dtype(), sizes, strides_in(order, sizes, value->dtype(), rules, row), 0);
+  };
+  std::int64_t row = 0;
+  if (buffers_.rules().row_period > 0) row = row_of_products(*value, lies({}, 0));
+  if (row > 0 && (numel(sizes) < few_rows * row || !keeps_views(*value, lies(buffers_.rules(), row))))
+    row = 0;
+  return buffers_.arena(value->dtype(), sizes, order, row);
+}
+
 PlannedTensor BufferAssignment::assign(const Value* value, const Order& order,
                                        FunctionRef<bool(const PlannedTensor&)> fits) {
   TENON_CHECK(!assigned_.contains(value));
   const auto target = destination(value);
   const bool use_target = target && fits(*target);
-  bind(value, use_target ? *target : buffers_.arena(value->dtype(), sizes_of(value), order));
+  bind(value, use_target ? *target : new_memory(value, order));
   return at(value);
 }
 

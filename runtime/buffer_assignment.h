@@ -57,6 +57,7 @@ class BufferAssignment {
   std::function<bool(const Op&)> works_channels_last;
 
  private:
+  PlannedTensor new_memory(const Value* value, const Order& order);
   std::optional<PlannedTensor> destination(const Value* value);
   std::optional<PlannedTensor> own_destination(const Value* value);
   std::optional<PlannedTensor> behind(const Node& view, const Value* operand, const PlannedTensor& target);

@@ -20,8 +20,8 @@ PlannedTensor Buffers::add(Buffer buffer, DType dtype, const Index& sizes, Index
   return {list_.size() - 1, {dtype, sizes, std::move(strides), 0}};
 }
 
-PlannedTensor Buffers::arena(DType dtype, const Index& sizes, const Order& order) {
-  return add({}, dtype, sizes, strides_in(order, sizes, dtype, rules_));
+PlannedTensor Buffers::arena(DType dtype, const Index& sizes, const Order& order, std::int64_t row) {
+  return add({}, dtype, sizes, strides_in(order, sizes, dtype, rules_, row));
 }
 
 PlannedTensor Buffers::pinned(DType dtype, const Index& sizes) {

@@ -34,16 +34,19 @@ bool last_axis_is_contiguous(const Strided& array) {
   return array.rank() == 0 || array.shape().back() == 1 || array.strides().back() == 1;
 }
 
-Index strides_in(const Order& order, const Index& sizes, DType dtype, const MemoryRules& rules) {
+Index strides_in(const Order& order, const Index& sizes, DType dtype, const MemoryRules& rules,
+                 std::int64_t row) {
   Index strides(sizes.size());
   std::int64_t stride = 1;
+  if (row == 0 && !order.empty() && order != row_major(order.size()))
+    row = std::max<std::int64_t>(sizes[static_cast<std::size_t>(order.back())], 1);
+  const auto item = static_cast<std::int64_t>(size_of(dtype));
+  const bool has_gaps = rules.row_period > 0 && row > 0 && row * item % rules.row_period == 0;
   for (std::size_t i = order.size(); i-- > 0;) {
     const auto axis = static_cast<std::size_t>(order[i]);
     strides[axis] = stride;
     stride *= std::max<std::int64_t>(sizes[axis], 1);
-    const bool row_ends = rules.row_period > 0 && i + 1 == order.size() && order != row_major(order.size());
-    if (row_ends && stride * static_cast<std::int64_t>(size_of(dtype)) % rules.row_period == 0)
-      stride += rules.row_gap / static_cast<std::int64_t>(size_of(dtype));
+    if (has_gaps && stride == row) stride += rules.row_gap / item;
   }
   return strides;
 }

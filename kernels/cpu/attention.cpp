@@ -9,8 +9,12 @@
 namespace tenon::cpu {
 namespace {
 
-// A chunk packs the keys and values of its head for itself: with so many rows that costs a few percent.
-constexpr long rows_per_chunk = 112;
+// A chunk packs the keys and values of its head for itself, which costs less the more rows it has. Few heads
+// make smaller chunks, so that there are some for each thread.
+long rows_per_chunk(const Attention& a) {
+  constexpr long enough_heads = 8;
+  return a.batch * a.heads >= enough_heads ? 224 : 112;
+}
 
 std::size_t worker_bytes(const Attention& a) {
   return static_cast<std::size_t>((attention_floats(a) * 4 + 63) / 64 * 64 + 192);
@@ -26,7 +30,7 @@ void attention(const Attention& a, void* scratch, ThreadPool& pool) {
   TENON_CHECK(a.kv_heads > 0 && a.heads % a.kv_heads == 0);
   TENON_CHECK(a.float_mask == nullptr || a.bool_mask == nullptr);
   if (a.queries == 0) return;
-  const long parts = (a.queries + rows_per_chunk - 1) / rows_per_chunk;
+  const long parts = (a.queries + rows_per_chunk(a) - 1) / rows_per_chunk(a);
   pool.parallel_for(a.batch * a.heads * parts, [&](long chunk, int worker) {
     const long part = chunk % parts;
     const long head = chunk / parts;

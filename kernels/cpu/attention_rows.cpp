@@ -49,13 +49,20 @@ void pack_keys(const Attention& a, const float* k, long keys, float* packed) {
 
 /// packed[panel][key][c] = v[key][panel * panel_cols + c]; columns beyond the values are zero.
 void pack_values(const Attention& a, const float* v, long keys, float* packed) {
-  for (long c = 0; c < round_up(a.value_size, panel_cols); c += VL) {
-    float* const panel = packed + c / panel_cols * panel_cols * keys + c % panel_cols;
-    const long rest = a.value_size - c;
-    const int count = static_cast<int>(rest < 0 ? 0 : rest < VL ? rest : VL);
-    for (long key = 0; key < keys; key++) {
-      store(panel + key * panel_cols, load_partial(v + key * a.v_strides.row + c, count));
+  const long whole = a.value_size / VL * VL;
+  const int last = static_cast<int>(a.value_size - whole);
+  for (long key = 0; key < keys; key++) {
+    const float* const from = v + key * a.v_strides.row;
+    const auto to = [&](long c) {
+      return packed + (c / panel_cols * keys + key) * panel_cols + c % panel_cols;
+    };
+    long c = 0;
+    for (; c < whole; c += VL) store(to(c), load(from + c));
+    if (last > 0) {
+      store(to(c), load_partial(from + c, last));
+      c += VL;
     }
+    for (; c % panel_cols != 0; c += VL) store(to(c), vf{});
   }
 }
 

@@ -26,6 +26,7 @@ constexpr long hook_cols = hook_panels * panel_cols;
 
 constexpr long smaller(long a, long b) { return a < b ? a : b; }
 constexpr long larger(long a, long b) { return a > b ? a : b; }
+constexpr long pieces_of(long whole, long piece) { return (whole + piece - 1) / piece; }
 
 // Walks through the offsets of a RowMap row by row, without a division a row.
 class RowWalk {
@@ -456,7 +457,10 @@ void row_gemm(const RowGemm& g, const RowGemmPart& part) {
   const long pieces = cut && g.runs == 1 ? (g.run_length + block_depth - 1) / block_depth : 1;
   const long halves = (g.run_length + 2 * pieces - 1) / (2 * pieces);  // no pair is cut
   const long length_at_once = smaller(2 * halves, g.run_length);
-  const long step = tiles_in_block(g, tiles, {.runs = runs_at_once, .length = length_at_once});
+  const long most = tiles_in_block(g, tiles, {.runs = runs_at_once, .length = length_at_once});
+  // As even as can be: a last block of few tiles would pass all of B through the cache for little work.
+  const long tile_count = part.tile_end - part.tile_begin;
+  const long step = pieces_of(tile_count, larger(1, pieces_of(tile_count, most)));
   for (long t = part.tile_begin; t < part.tile_end; t += step) {
     const long t_end = smaller(t + step, part.tile_end);
     long run = 0;

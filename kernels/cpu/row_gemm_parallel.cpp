@@ -33,8 +33,11 @@ void run_row_gemm(const RowGemm& g, ThreadPool& pool) {
                        static_cast<double>(std::max(1L, g.depth()));
   const long useful = static_cast<long>(std::min(flops / min_chunk_flops, 1e6));
   const long wanted = pool.threads() == 1 ? 1 : std::clamp(useful, 1L, chunks_per_thread * pool.threads());
-  // Rows first: a thread then has its own part of A and C, and shares B. Few rows: columns as well.
-  const long tile_chunk = cut(tiles, std::min(wanted, tiles));
+  // The larger side is cut first: a thread then has its own part of that, and shares the smaller one. Only A
+  // that is read where it lies is shared, since each chunk packs its rows.
+  const bool shares_a = g.cols > g.rows && g.b_type != DType::bf16 && !g.a_halves;
+  const long least_tiles = shares_a ? cut(wanted, std::min(wanted, panels)) : wanted;
+  const long tile_chunk = cut(tiles, std::min(least_tiles, tiles));
   const long row_chunks = cut(tiles, tile_chunk);
   const long panel_chunk = cut(panels, std::min(cut(wanted, row_chunks), panels));
   const long col_chunks = cut(panels, panel_chunk);

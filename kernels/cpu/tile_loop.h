@@ -109,6 +109,9 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
   const int last_lanes = panels == 1 ? t.last_lanes : VL;
   constexpr int prefetch_ahead = 24;  // rows of B
   constexpr int line_words = 16;      // of a line of the cache
+  // Of C and the residual. It costs a shallow tile more than it saves.
+  constexpr long deep = 256;
+  const bool has_second_line = Vectors * VL > line_words && t.runs * t.run_length >= deep;
   for (long panel = 0; panel < t.panels; panel += panels) {
     const long col = panel * panel_cols;
     float* c = t.c + panel * t.c_panel_stride;
@@ -118,10 +121,14 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
       TENON_UNROLL
       for (int j = 0; j < Vectors; j++) sum[i][j] = vf{};
       __builtin_prefetch(c + t.c_row[i], 1);
+      if (has_second_line) __builtin_prefetch(c + t.c_row[i] + line_words, 1);
     }
     if (t.residual) {
       TENON_UNROLL
-      for (int i = 0; i < Rows; i++) __builtin_prefetch(t.residual + col + t.residual_row[i]);
+      for (int i = 0; i < Rows; i++) {
+        __builtin_prefetch(t.residual + col + t.residual_row[i]);
+        if (has_second_line) __builtin_prefetch(t.residual + col + t.residual_row[i] + line_words);
+      }
     }
     if (t.rounded) prefetch_rounded(t, col, Rows);
     const float* b = t.b + panel * t.b_panel_stride;

@@ -159,6 +159,55 @@ TEST(Plan, TensorsWithoutElementsAreConcatenatedAndReduced) {
   expect_same_as_reference(text, {{{"N", 4}}});
 }
 
+// Of rows 2 KiB apart, those that a product reads at once would meet in few sets of the cache.
+TEST(Plan, RowsThatProductsReadLieApart) {
+  constexpr auto text = R"(graph g(%x: f32[3,16,512]) {
+  @q : f32[512,512]
+  @k : f32[512,512]
+  @out : f32[512,512]
+  @last : f32[8,512]
+  %1 = exp(%x) : f32[3,16,512]
+  %2 = linear(%1, @q) : f32[3,16,512]
+  %3 = linear(%1, @k) : f32[3,16,512]
+  %4 = reshape(%2, shape=[3,16,8,64]) : f32[3,16,8,64]
+  %5 = permute(%4, axes=[0,2,1,3]) : f32[3,8,16,64]
+  %6 = reshape(%3, shape=[3,16,8,64]) : f32[3,16,8,64]
+  %7 = permute(%6, axes=[0,2,1,3]) : f32[3,8,16,64]
+  %8 = attention(%5, %7, %7) : f32[3,8,16,64]
+  %9 = permute(%8, axes=[0,2,1,3]) : f32[3,16,8,64]
+  %10 = reshape(%9, shape=[3,16,512]) : f32[3,16,512]
+  %11 = fused linear(%10, @out) { add(_, %1); relu } : f32[3,16,512]
+  %12 = linear(%11, @last) : f32[3,16,8]
+  return %12
+}
+)";
+  const auto plan = plan_of(text);
+  EXPECT_EQ(plan->copies(), 0) << plan->text();
+  ASSERT_EQ(plan->steps.size(), 6u) << plan->text();
+  for (std::size_t step = 0; step < 5; ++step) {
+    const Strided& result = plan->steps[step]->writes[0];
+    EXPECT_EQ(result.strides()[0], 16 * 528) << plan->text();
+    EXPECT_EQ(result.strides()[result.rank() == 4 ? 2 : 1], 528) << plan->text();
+  }
+  expect_same_as_reference(text);
+}
+
+TEST(Plan, RowsThatAnybodyElseWantsDenseDoNot) {
+  for (const char* other : {"reshape(%1, shape=[32,256])", "cumsum(%1, axis=1)"}) {
+    const auto plan = plan_of(fmt::format(R"(graph g(%x: f32[16,512]) {{
+  @a : f32[8,512]
+  %1 = exp(%x)
+  %2 = linear(%1, @a)
+  %3 = {}
+  %4 = exp(%3)
+  return %2, %4
+}}
+)",
+                                          other));
+    EXPECT_EQ(plan->steps[0]->writes[0].strides(), (Index{512, 1})) << plan->text();
+  }
+}
+
 TEST(Plan, SoftmaxIsOneLoop) {
   const auto plan = plan_of(R"(graph g(%x: f32[N,6]) {
   %1 = softmax(%x, axis=1) : f32[N,6]
