@@ -40,9 +40,9 @@ bool is_matrix(const Shape& shape) {
 
 // Products and convolutions read it as it is.
 bool is_matrix_of_codes(const Node& node) {
+  if (!node.is<Cast>()) return false;
   const DType from = node.input()->dtype();
-  return node.is<Cast>() && (is_float8(from) || from == DType::i8 || from == DType::u8) &&
-         is_matrix(node.output()->shape());
+  return (is_float8(from) || from == DType::i8 || from == DType::u8) && is_matrix(node.output()->shape());
 }
 
 bool foldable(const Node& node) {

@@ -64,12 +64,11 @@ TEST(Properties, DoNotApplyToAModelWhoseRowsDecideWhatRuns) {
   %4 = loop(%3, %x, carried=1) (%i: i64[], %y: f32[N,3]) {
     %5 = equal(%i, 1) : bool[]
     %6 = if(%5, %y) (%a: f32[N,3]) {
-      %7 = sub(%a, 1.0) : f32[N,3]
+      %7 = sub(%a, 0.0625) : f32[N,3]
       return %7
     } (%b: f32[N,3]) {
-      %8 = relu(%b) : f32[N,3]
-      %9 = sub(%8, 0.5) : f32[N,3]
-      return %9
+      %8 = sub(%b, 0.03125) : f32[N,3]
+      return %8
     } : f32[N,3]
     %10 = slice(%6, end=1) : f32[1,3]
     %11 = sum(%10, axes=[0,1]) : f32[]
