@@ -17,8 +17,7 @@ namespace tenon {
 
 InputFile::InputFile(const std::filesystem::path& path) : path_(path) {
   struct stat info = {};
-  if (::stat(path_.c_str(), &info) != 0)
-    throw cannot_open(path_, errno);
+  if (::stat(path_.c_str(), &info) != 0) throw cannot_open(path_, errno);
   if (S_ISDIR(info.st_mode)) throw error("this is a folder, not a file").at(path_.string());
   if (!S_ISREG(info.st_mode))
     throw error("this is not a regular file").at(path_.string()).hint("copy it to disk first");

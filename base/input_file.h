@@ -9,7 +9,8 @@
 
 namespace tenon {
 
-/// A regular file. Every failure throws Error with the path: missing, a folder, not readable, cut while being read.
+/// A regular file. Every failure throws Error with the path: missing, a folder, not readable, cut while being
+/// read.
 class InputFile {
  public:
   explicit InputFile(const std::filesystem::path& path);

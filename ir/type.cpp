@@ -24,7 +24,9 @@ Type Type::parse(std::string_view text) {
   const auto dtype = dtype_from_name(text.substr(0, open));
   if (!dtype)
     throw error("'{}' is not a dtype", text.substr(0, open))
-        .hint("use one of f32, f64, f16, bf16, f8e4m3fn, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, i64, i32, i16, i8, u8, bool, string");
+        .hint(
+            "use one of f32, f64, f16, bf16, f8e4m3fn, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, i64, i32, i16, i8, "
+            "u8, bool, string");
   Type type{*dtype, {}};
   std::string_view dims = text.substr(open + 1, text.size() - open - 2);
   std::size_t begin = 0;

@@ -87,7 +87,8 @@ Results subtract(Call& call, const AbstractValue& from, const AbstractValue& wha
 Results sub(Call& call) { return subtract(call, call.value("self"), right_operand(call, "other")); }
 Results rsub(Call& call) { return subtract(call, call.value("other"), call.value("self")); }
 
-/// Float16 holds neither this number nor one close to it. PyTorch multiplies and divides by numbers in float32.
+/// Float16 holds neither this number nor one close to it. PyTorch multiplies and divides by numbers in
+/// float32.
 bool meets_number_beyond_f16(std::span<const AbstractValue> operands) {
   constexpr double least_normal = 0x1p-14, largest = 65504;
   const bool is_beyond = std::any_of(operands.begin(), operands.end(), [&](const AbstractValue& d) {

@@ -37,8 +37,7 @@ class Program {
 
   void compile(std::span<const char* const> options) {
     constexpr int wrong_option = 5, wrong_source = 6;  // of nvrtcResult and hiprtcResult
-    const int result =
-        driver_.compile_program(program_, static_cast<int>(options.size()), options.data());
+    const int result = driver_.compile_program(program_, static_cast<int>(options.size()), options.data());
     if (result == 0) return;
     const std::string said = log();
     if (said.find("--gpu-architecture") != std::string::npos)

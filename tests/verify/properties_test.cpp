@@ -55,7 +55,8 @@ TEST(Properties, DoNotApplyToAModelThatMixesRows) {
   EXPECT_NE(nan.detail.find("mixes rows"), std::string::npos) << nan.detail;
 }
 
-// The first row decides how often the loop runs and which branch is taken: runs with other rows visit other nodes.
+// The first row decides how often the loop runs and which branch is taken: runs with other rows visit other
+// nodes.
 TEST(Properties, DoNotApplyToAModelWhoseRowsDecideWhatRuns) {
   const auto found = properties_of(R"(graph search(%x: f32[N,3]) {
   %1 = slice(%x, end=1) : f32[1,3]
