@@ -21,10 +21,11 @@ class Holding {
       : body_(body), device_(device), weights_(weights) {}
 
   void run() {
-    std::vector<Node*> groups;
-    for (const auto& node : body_.nodes()) groups.push_back(node.get());
-    for (Node* node : groups)
-      if (may_write_bytes(*node) && all_read_bytes(*node->output())) hold(*node);
+    std::vector<Node*> groups;  // others may be replaced by groups meanwhile
+    for (const auto& node : body_.nodes())
+      if (node->is<Fused>()) groups.push_back(node.get());
+    for (Node* group : groups)
+      if (may_write_bytes(*group) && all_read_bytes(*group->output())) hold(*group);
   }
 
  private:
@@ -36,7 +37,7 @@ class Holding {
 
   // A loop, or such a convolution and pointwise operators, that computes the bytes.
   bool may_write_bytes(const Node& node) const {
-    if (!node.is<Fused>() || node.num_outputs() != 1) return false;
+    if (node.num_outputs() != 1) return false;
     const Group group(node);
     const auto made = ScaledBytes::of(group.results()[0]);
     return made && group.contains(made->bytes) &&
