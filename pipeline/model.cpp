@@ -17,6 +17,7 @@
 #include "converter/torchscript/load.h"
 #include "ir/clone.h"
 #include "ir/ops/cast.h"
+#include "ir/ops/control.h"
 #include "ir/random.h"
 #include "runtime/tuning/choices.h"
 
@@ -113,12 +114,26 @@ Precision precision_of(const Model& model) {
 
 namespace {
 
-// Does it quantise what it computes? Where a number lies between two codes, its last bits decide on one.
+bool becomes_byte(const Node& node) {
+  const auto* cast = node.as<Cast>();
+  return cast && (cast->to == DType::i8 || cast->to == DType::u8) && is_float(node.input()->dtype()) &&
+         !node.input()->is_constant();
+}
+
+// Is anything computed from it, in its group or another one?
+bool goes_on(const Value& byte) {
+  return std::any_of(byte.uses().begin(), byte.uses().end(), [](const Use& use) {
+    if (use.node) return use.node->is<Cast>() || use.node->is<Fused>();
+    const Node* const group = use.region->owner();
+    return group && group->is<Fused>() && goes_on(*group->output(use.index));
+  });
+}
+
+// Does it quantise what it computes, and go on with it? Where a number lies between two codes, its last bits
+// decide on one.
 bool rounds_to_codes(const Region& region) {
   return std::any_of(region.nodes().begin(), region.nodes().end(), [](const auto& node) {
-    if (const auto* cast = node->template as<Cast>())
-      return (cast->to == DType::i8 || cast->to == DType::u8) && is_float(node->input()->dtype()) &&
-             !node->input()->is_constant();
+    if (becomes_byte(*node)) return goes_on(*node->output());
     const auto& regions = node->regions();
     return std::any_of(regions.begin(), regions.end(), [](const auto& r) { return rounds_to_codes(*r); });
   });

@@ -16,8 +16,18 @@ namespace {
 constexpr int deepest_call = 64;
 /// More nodes, each counted as often as a function or loop runs it, are no model.
 constexpr int most_steps = 1'000'000;
-/// Larger results of constants are left to fusion.
+/// Larger results of constants are left to fusion, and so are the numbers of filters and matrices of bytes,
+/// which products read as they are.
 constexpr std::int64_t most_folded = 1024;
+
+bool is_of_bytes(const Operand& o) {
+  const auto holds = [](const auto& x) {
+    return x.rank() >= 2 && (x.dtype() == DType::i8 || x.dtype() == DType::u8);
+  };
+  if (const auto* t = o.get<Tensor>()) return holds(*t);
+  const auto* v = o.get<Value*>();
+  return v && holds(**v);
+}
 
 bool is_constant(const Operand& o) {
   const auto* v = o.get<Value*>();
@@ -245,6 +255,7 @@ Operand Importer::fold(Operand result, const Operands& inputs, const std::string
     return result;
   const auto sizes = known_sizes((*value)->shape());
   if (!sizes || tenon::numel(*sizes) > most_folded) return result;
+  if (is_float((*value)->dtype()) && std::any_of(inputs.begin(), inputs.end(), is_of_bytes)) return result;
   auto known = values_.data(result);
   if (!known) return result;
   Operand constant = values_.constant(std::move(*known), name);

@@ -116,7 +116,7 @@ std::optional<Pair> pair_of(const Match& m) {
   Node* const b = convolution(m["b"]);
   if (!a || !b || a->input(0) != b->input(0) || a->as<Conv>()->groups != b->as<Conv>()->groups)
     return std::nullopt;
-  if (m["a"]->type() != m["b"]->type()) return std::nullopt;
+  if (m["a"]->type() != m["b"]->type() || !is_float(m["a"]->dtype())) return std::nullopt;
   for (const auto& [part, whole] : {std::pair{a, b}, std::pair{b, a}})
     if (auto taps = taps_within(reach_of(*part), reach_of(*whole)))
       return Pair{part, whole, std::move(*taps)};
@@ -173,6 +173,7 @@ bool is_per_channel(const Value* v, const Value* image) {
 bool scales_what_it_reads(const Match& m) {
   const Node* const conv = convolution(m["y"]);
   if (!conv || conv->input(0) != m["x"] || m["x"]->type() != m["y"]->type()) return false;
+  if (!is_float(m["x"]->dtype())) return false;
   if (!is_per_channel(m["s"], m["x"]) || (m.has("t") && !is_per_channel(m["t"], m["x"]))) return false;
   return taps_within(one_pixel(m["x"]->rank() - 2), reach_of(*conv)).has_value();
 }

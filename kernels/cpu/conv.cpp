@@ -77,6 +77,8 @@ std::optional<ConvAlgorithm> conv_algorithm_from_name(std::string_view wanted) {
 }
 
 bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
+  const bool lists_taps = !s.transposed && algorithm != ConvAlgorithm::depthwise;
+  if (lists_taps && s.taps() > max_conv_taps) return false;
   switch (algorithm) {
     case ConvAlgorithm::gemm: return !s.transposed;
     case ConvAlgorithm::winograd4:

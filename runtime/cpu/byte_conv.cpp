@@ -115,6 +115,8 @@ bool takes_bytes(const Node& member, const Group& group, WeightStore& weights) {
   const std::size_t rank = member.output()->rank();
   if (!conv || rank < 3 || rank > 4) return false;
   const ConvShape shape = conv_shape(*conv, eval(member.input(0)->shape(), {}), eval(filters->shape(), {}));
+  constexpr long fewest_columns = 16;  // of an epilogue's program
+  if (group.members().size() > 1 && shape.Cout < fewest_columns) return false;
   return shape.flops() > 0 && cpu::byte_conv_supports(shape) && ByteConvNumbers::of(member, group, weights);
 }
 

@@ -120,6 +120,9 @@ void emit_slices(Planner& planner, const Group& group, const GatherCall& call, c
 std::vector<Candidate> lower_slices(const Planner& planner, const Group& group) {
   const auto call = GatherCall::match(group);
   if (!call || is_string(call->table->dtype()) || is_complex(call->table->dtype())) return {};
+  constexpr std::int64_t most_listed = 1
+                                       << 16;  // of larger slices and more of them a gather copies whole rows
+  if (call->outer + call->row > most_listed) return {};
   const auto places = known_places(*call);
   if (!places) return {};
   const Work work{.bytes = 2 * bytes_of(group.node().output()->type())};

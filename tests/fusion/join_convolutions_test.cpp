@@ -92,6 +92,21 @@ TEST(JoinConvolutions, LeavesBranchesThatReadOtherPixels) {
   }
 }
 
+// Their sums wrap around.
+TEST(JoinConvolutions, LeavesIntegers) {
+  const auto graph = graph_with_data(R"(graph integers(%x: i32[1,3,5,5]) {
+  @v : i32[4,3,3,3]
+  @w : i32[4,3,3,3]
+  %1 = conv(%x, @v) : i32[1,4,3,3]
+  %2 = conv(%x, @w) : i32[1,4,3,3]
+  %3 = add(%1, %2) : i32[1,4,3,3]
+  return %3
+}
+)");
+  fuse(*graph, {.fuse = false});
+  EXPECT_EQ(graph->body().nodes().size(), 3U);
+}
+
 TEST(JoinConvolutions, KeepsABranchThatIsUsedElsewhere) {
   expect_refused(R"(graph two_uses(%x: f32[N,4,8,8]) {
   @v : f32[4,4,1,1]

@@ -392,6 +392,11 @@ TEST(ConvTest, TapsReadWhatIsNoPadding) {
       conv_supports({.Cin = 16, .Cout = 16, .h = wide(56, 1), .w = wide(56, 1)}, ConvAlgorithm::taps));
 }
 
+TEST(ConvChoice, TakesNoMoreTapsThanARunLists) {
+  const ConvShape s{.Cin = 1, .Cout = 4, .w = {.in = 6000, .kernel = 5000}};
+  for (const ConvAlgorithm a : conv_algorithms) EXPECT_FALSE(conv_supports(s, a)) << name(a);
+}
+
 TEST(ConvChoice, FollowsTheShape) {
   const auto square = [](long channels, long size, long kernel, long stride) {
     return ConvShape{.Cin = channels,
