@@ -246,6 +246,7 @@ const Device& far_device() {
     Device far = cpu_device();
     far.name = "far";
     far.shares_memory = false;
+    far.memory.row_period = 0;  // as on GPUs: what the host computes is copied as one piece
     far.allocate = allocate;
     far.open_queue = [](int threads) -> std::unique_ptr<Queue> {
       return std::make_unique<FarQueue>(threads);

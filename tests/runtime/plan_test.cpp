@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "ir/print.h"
+#include "runtime/devices.h"
 #include "tests/runtime/graphs.h"
 #include "tests/runtime/reference.h"
 
@@ -181,6 +182,7 @@ TEST(Plan, RowsThatProductsReadLieApart) {
   return %12
 }
 )";
+  if (default_device().memory.row_period == 0) GTEST_SKIP() << "on this device rows lie close together";
   const auto plan = plan_of(text);
   EXPECT_EQ(plan->copies(), 0) << plan->text();
   ASSERT_EQ(plan->steps.size(), 6u) << plan->text();
