@@ -106,7 +106,7 @@ def test_sizes_are_chosen(cli, exported_tiny):
     (["--device", "endless.json"], "step_ms is not between 0 and 1e6"),
     (["--device", "rateless.json"], "there are no rates"),
     (["--device", "cacheless.json"], "a size is not above 0"),
-    (["--records", "."], "cannot be read"),
+    (["--records", "."], "this is a folder"),
     (["--device", "one.json", "--threads", "3"], "says nothing of 3 threads"),
     (["--device", "one.json", "--isa", "avx2"], "--isa"),
     (["--records", "torn.json"], "torn.json:1"),

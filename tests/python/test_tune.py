@@ -90,7 +90,7 @@ def test_what_is_wrong_is_said(run, tmp_path, model):
     assert "bad.jsonl:1" in run("run", model, "--tuning", "bad.jsonl", code=2)
     assert "bad.jsonl:1" in run("tune", "--merge", "bad.jsonl", "--cache", "c.jsonl", code=2)
     assert (tmp_path / "bad.jsonl").read_text() == "{}\n"
-    assert "cannot be read" in run("run", model, "--tuning", "none.jsonl", code=2)
+    assert "there is no such file" in run("run", model, "--tuning", "none.jsonl", code=2)
 
 
 def test_models_without_a_choice_have_nothing_to_gain(run, tmp_path):
