@@ -1,5 +1,6 @@
-// Convolutions of float32 images that hold 8-bit integers times a scale, by filters that are such numbers:
-// the sums are sums of integers.
+// Convolutions of images of 8-bit integers times a scale, which lie in memory as float32 or as bytes.
+#include "runtime/cpu/byte_conv.h"
+
 #include "kernels/cpu/byte_conv.h"
 
 #include "ir/ops/conv.h"
@@ -115,8 +116,7 @@ bool takes_bytes(const Node& member, const Group& group, WeightStore& weights) {
   const std::size_t rank = member.output()->rank();
   if (!conv || rank < 3 || rank > 4) return false;
   const ConvShape shape = conv_shape(*conv, eval(member.input(0)->shape(), {}), eval(filters->shape(), {}));
-  constexpr long fewest_columns = 16;  // of an epilogue's program
-  if (group.members().size() > 1 && shape.Cout < fewest_columns) return false;
+  if (group.members().size() > 1 && shape.Cout < CpuEpilogue::fewest_columns) return false;
   return shape.flops() > 0 && cpu::byte_conv_supports(shape) && ByteConvNumbers::of(member, group, weights);
 }
 

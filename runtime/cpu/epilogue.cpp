@@ -16,8 +16,6 @@ namespace {
 constexpr long piece_rows = 16;
 constexpr long piece_cols = 128;
 constexpr std::size_t stack_bytes = 128 << 10;
-// On fewer columns than this, the program costs more for each tile than in a pass of its own.
-constexpr std::int64_t fewest_columns = 16;
 
 std::string_view name(cpu::Activation::Kind kind) {
   using enum cpu::Activation::Kind;

@@ -14,6 +14,8 @@ namespace tenon {
 /// An epilogue that the CPU's kernels can run, compiled.
 class CpuEpilogue {
  public:
+  /// On fewer columns, a program costs more for each tile than in a pass of its own.
+  static constexpr std::int64_t fewest_columns = 16;
   /// nullopt where tiles are too narrow for its program, or it reads too much.
   static std::optional<CpuEpilogue> compile(Epilogue epilogue);
 

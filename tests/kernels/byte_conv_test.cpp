@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "tests/kernels/conv_axis.h"
 #include "tests/kernels/every_isa.h"
 
 namespace tenon::cpu {
@@ -13,15 +14,6 @@ namespace {
 
 class ByteConvTest : public OnEveryIsa {};
 TENON_EVERY_ISA(ByteConvTest);
-
-ConvAxis axis(long in, long kernel, long stride = 1, long pad = 0, long dilation = 1) {
-  return {.in = in,
-          .kernel = kernel,
-          .stride = stride,
-          .pad_before = pad,
-          .pad_after = pad,
-          .dilation = dilation};
-}
 
 const std::vector<ConvShape>& shapes() {
   static const std::vector<ConvShape> all = {

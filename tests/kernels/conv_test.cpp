@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/half.h"
+#include "tests/kernels/conv_axis.h"
 #include "tests/kernels/every_isa.h"
 #include "tests/kernels/numbers.h"
 
@@ -227,15 +228,6 @@ void expect_right_in_halves(const ConvShape& s) {
       }
     }
   }
-}
-
-ConvAxis axis(long in, long kernel, long stride = 1, long pad = 0, long dilation = 1) {
-  return {.in = in,
-          .kernel = kernel,
-          .stride = stride,
-          .pad_before = pad,
-          .pad_after = pad,
-          .dilation = dilation};
 }
 
 class ConvTest : public OnEveryIsa {};
