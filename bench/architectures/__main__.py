@@ -14,7 +14,6 @@ import sys
 import warnings
 from pathlib import Path
 
-import numpy
 import torch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,8 +23,7 @@ os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
 
 from bench.architectures.table import ARCHITECTURES  # noqa: E402
 from models.export import spec  # noqa: E402
-from models.zoo import flat  # noqa: E402
-from models.zoo.run import shake  # noqa: E402
+from models.zoo.run import save_sample  # noqa: E402
 
 
 def save_onnx(model: torch.nn.Module, inputs: tuple, names: list[str], file: Path) -> None:
@@ -47,11 +45,7 @@ def export(name: str, folder: Path) -> None:
     model, inputs = ARCHITECTURES[name]()
     names = [f"x{index}" for index in range(len(inputs))]
     with torch.no_grad():
-        shake(model)
-        outputs = flat(model(*inputs))
-        for kind, values in (("in", inputs), ("out", outputs)):
-            for index, value in enumerate(values):
-                numpy.save(folder / f"{kind}_{index}.npy", value.numpy())
+        save_sample(model, inputs, folder)
         save_onnx(model, inputs, names, folder / "model.onnx")
         torch.jit.trace(model, inputs, check_trace=False, strict=False).save(str(folder / "model.pt"))
     arguments = torch.jit.load(str(folder / "model.pt")).forward.schema.arguments[1:]

@@ -60,6 +60,14 @@ def shake(model: torch.nn.Module) -> None:
             tensor += torch.rand_like(tensor) / 8
 
 
+def save_sample(model: torch.nn.Module, inputs: tuple, folder: Path) -> None:
+    """Shakes the model, and writes its inputs and what it makes of them: in_K.npy and out_K.npy."""
+    shake(model)
+    for kind, values in (("in", inputs), ("out", flat(model(*inputs)))):
+        for index, value in enumerate(values):
+            numpy.save(folder / f"{kind}_{index}.npy", value.numpy())
+
+
 def export(family: str, name: str, folder: Path, formats: list[str]) -> None:
     """Writes the files of the formats, in_K.npy and out_K.npy; FORMAT.error where PyTorch fails."""
     torch.manual_seed(0)
@@ -67,11 +75,7 @@ def export(family: str, name: str, folder: Path, formats: list[str]) -> None:
     warnings.filterwarnings("ignore")
     model, inputs = importlib.import_module(f"models.zoo.{family}").ARCHITECTURES[name]()
     with torch.no_grad():
-        shake(model)
-        outputs = flat(model(*inputs))
-        for kind, values in (("in", inputs), ("out", outputs)):
-            for index, value in enumerate(values):
-                numpy.save(folder / f"{kind}_{index}.npy", value.numpy())
+        save_sample(model, inputs, folder)
         for format in formats:
             file = folder / FORMATS[format].file
             try:

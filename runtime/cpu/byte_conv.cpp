@@ -1,9 +1,8 @@
 // Convolutions of images of 8-bit integers times a scale, which lie in memory as float32 or as bytes.
 #include "runtime/cpu/byte_conv.h"
 
-#include "kernels/cpu/byte_conv.h"
-
 #include "ir/ops/conv.h"
+#include "kernels/cpu/byte_conv.h"
 #include "runtime/calls/byte_conv.h"
 #include "runtime/centred_bytes.h"
 #include "runtime/cpu/epilogue.h"
