@@ -45,8 +45,10 @@ class Widening {
   Node* first() const { return body_.nodes().empty() ? nullptr : body_.nodes().front().get(); }
 
   const Node* widened_member(const Group& group) const {
-    for (const Node* member : group.members())
-      if (member->num_outputs() == 1 && is_small(member->output()) && widens(*member)) return member;
+    for (const Node* member : group.members()) {
+      const bool fits = member->num_outputs() == 1 || (member->num_outputs() > 1 && stands_alone(*member));
+      if (fits && is_small(member->output(0)) && widens(*member)) return member;
+    }
     return nullptr;
   }
   bool widens(const Node& node) const {
@@ -111,16 +113,19 @@ class Widening {
            !node.is<Fused>();
   }
 
-  /// In place of the node the same in float32, and a cast of its result behind it.
+  /// In place of the node the same in float32, and casts of its results behind it.
   void replace_alone(Node& node) {
     std::vector<Value*> operands;
     for (Value* v : node.inputs()) operands.push_back(is_small(v) ? wide(v, node) : v);
     const Node* made = body_.insert(node.op(), std::move(operands), &node, node.source);
-    Value* rounded =
-        body_.insert(Cast{.to = node.output()->dtype()}, {made->output()}, &node, node.source)->output();
-    rounded->origin = node.output()->origin;
-    rounded->set_name(node.output()->name());
-    replace_all_uses(node.output(), rounded);
+    for (std::size_t i = 0; i < node.num_outputs(); ++i) {
+      Value *old = node.output(i), *result = made->output(i);
+      if (is_small(old))
+        result = body_.insert(Cast{.to = old->dtype()}, {result}, &node, node.source)->output();
+      result->origin = old->origin;
+      result->set_name(old->name());
+      replace_all_uses(old, result);
+    }
     body_.erase(&node);
   }
 

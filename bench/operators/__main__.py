@@ -91,7 +91,8 @@ class Operator(nn.Module):
     def forward(self, *inputs):
         given = dict(zip(self.places, inputs, strict=True))
         count = len(given) + len(self._buffers)
-        return self.function(*(given[p] if p in given else self._buffers[f"weight{p}"] for p in range(count)))
+        results = self.function(*(given[p] if p in given else self._buffers[f"weight{p}"] for p in range(count)))
+        return tuple(results) if isinstance(results, tuple) else (results,)
 
 
 def write_tensor(value: torch.Tensor, file: Path) -> None:
@@ -116,7 +117,8 @@ def export(case: Case, folder: Path) -> None:
         torch.export.save(torch.export.export(model, inputs), folder / "model.pt2")
         for place, value in enumerate(inputs):
             write_tensor(value, data / f"input_{place}.pb")
-        write_tensor(model(*inputs), data / "output_0.pb")
+        for place, value in enumerate(model(*inputs)):
+            write_tensor(value, data / f"output_{place}.pb")
     (folder / "done").touch()
 
 

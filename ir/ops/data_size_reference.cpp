@@ -1,7 +1,10 @@
 // References of the operators whose results are as large as their data says.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "base/error.h"
 #include "ir/ops/data_size.h"
@@ -18,8 +21,45 @@ Tensor vector_of(const Places& places) {
   return t;
 }
 
-bool is_zero(const Tensor& x, std::span<const std::int64_t> i) {
-  return is_float(x.dtype()) ? x.get_double(i) == 0 : x.get_int(i) == 0;
+// Numbers in the order of values: equal values have equal numbers, NaN comes last.
+std::uint64_t ordered(double value) {
+  constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+  if (std::isnan(value)) return ~std::uint64_t{0};
+  const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);  // -0 becomes 0
+  return bits & sign ? ~bits : bits | sign;
+}
+std::uint64_t ordered(std::int64_t value) {
+  return static_cast<std::uint64_t>(value) ^ (std::uint64_t{1} << 63);
+}
+
+// The places of values in ascending order, digit by digit; equal ones, and so NaN, as they come.
+template <class T>
+Places by_value(const T* values, std::int64_t n) {
+  constexpr unsigned bits = 11, digits = (64 + bits - 1) / bits;
+  constexpr std::size_t bins = std::size_t{1} << bits;
+  struct Keyed {
+    std::uint64_t key;
+    std::int64_t place;
+  };
+  std::vector<Keyed> from(static_cast<std::size_t>(n)), to(from.size());
+  std::uint64_t least = ~std::uint64_t{0}, most = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    from[i] = {ordered(values[i]), static_cast<std::int64_t>(i)};
+    least = std::min(least, from[i].key);
+    most = std::max(most, from[i].key);
+  }
+  for (unsigned digit = 0; digit < digits && n > 0 && (most - least) >> (digit * bits) != 0; ++digit) {
+    const auto bin = [&](const Keyed& k) { return (k.key - least) >> (digit * bits) & (bins - 1); };
+    std::array<std::size_t, bins> starts{};
+    for (const Keyed& k : from) ++starts[bin(k)];
+    std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), std::size_t{0});
+    for (const Keyed& k : from) to[starts[bin(k)]++] = k;
+    std::swap(from, to);
+  }
+  Places places;
+  places.reserve(from.size());
+  for (const Keyed& k : from) places.push_back(k.place);
+  return places;
 }
 
 // Order of two slices of `size` elements; NaN comes last, and differs from itself.
@@ -46,21 +86,51 @@ struct Classes {
   }
 };
 
+// Of integers in a small range, by one look at each.
+std::optional<Classes> classes_by_value(const std::int64_t* values, std::int64_t n) {
+  if (n == 0) return std::nullopt;
+  const auto [least, most] = std::minmax_element(values, values + n);
+  const std::uint64_t range = static_cast<std::uint64_t>(*most) - static_cast<std::uint64_t>(*least);
+  if (range >= 4 * static_cast<std::uint64_t>(n)) return std::nullopt;
+  const auto bin = [&, low = *least](std::int64_t i) { return static_cast<std::size_t>(values[i] - low); };
+  Places first(range + 1, -1), counts(range + 1), numbers(range + 1);
+  for (std::int64_t i = n - 1; i >= 0; --i) first[bin(i)] = i, ++counts[bin(i)];
+  Classes found;
+  for (std::size_t b = 0; b <= range; ++b) {
+    if (counts[b] == 0) continue;
+    numbers[b] = static_cast<std::int64_t>(found.first.size());
+    found.first.push_back(first[b]);
+    found.count.push_back(counts[b]);
+  }
+  found.of.reserve(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) found.of.push_back(numbers[bin(i)]);
+  return found;
+}
+
 template <class T>
 Classes classes_of(const T* data, std::int64_t slices, std::int64_t size, UniqueOrder order) {
   const auto slice = [&](std::int64_t i) { return data + i * size; };
   const auto equal = [&](std::int64_t i, std::int64_t j) {
     return std::equal(slice(i), slice(i) + size, slice(j));
   };
-  Places by_value(static_cast<std::size_t>(slices));
-  std::iota(by_value.begin(), by_value.end(), 0);
-  if (order != UniqueOrder::runs)
-    std::stable_sort(by_value.begin(), by_value.end(),
-                     [&](std::int64_t i, std::int64_t j) { return slice_less(slice(i), slice(j), size); });
   Classes found;
-  found.of.resize(by_value.size());
-  for (std::size_t k = 0; k < by_value.size(); ++k)
-    found.add(by_value[k], k == 0 || !equal(by_value[k - 1], by_value[k]));
+  std::optional<Classes> listed;
+  if constexpr (std::is_integral_v<T>)
+    if (order != UniqueOrder::runs && size == 1) listed = classes_by_value(data, slices);
+  if (listed) {
+    found = std::move(*listed);
+  } else {
+    Places sorted_slices(static_cast<std::size_t>(slices));
+    std::iota(sorted_slices.begin(), sorted_slices.end(), 0);
+    if (order != UniqueOrder::runs && size == 1)
+      sorted_slices = by_value(data, slices);
+    else if (order != UniqueOrder::runs)
+      std::stable_sort(sorted_slices.begin(), sorted_slices.end(),
+                       [&](std::int64_t i, std::int64_t j) { return slice_less(slice(i), slice(j), size); });
+    found.of.resize(sorted_slices.size());
+    for (std::size_t k = 0; k < sorted_slices.size(); ++k)
+      found.add(sorted_slices[k], k == 0 || !equal(sorted_slices[k - 1], sorted_slices[k]));
+  }
   if (order != UniqueOrder::appearance) return found;
   Places rank(found.first.size()), position(found.first.size());
   std::iota(rank.begin(), rank.end(), 0);
@@ -103,16 +173,31 @@ Places kept_boxes(const T* boxes, const T* scores, std::int64_t n, double thresh
 }  // namespace
 
 void NonZero::reference(InSpan in, OutSpan out) const {
-  Places places;
-  for_each_index(in[0].shape(), [&](std::span<const std::int64_t> i) {
-    if (!is_zero(in[0], i)) places.insert(places.end(), i.begin(), i.end());
-  });
-  const auto rank = static_cast<std::int64_t>(in[0].rank());
-  if (rank == 0) {
-    out[0] = Tensor::empty(DType::i64, {is_zero(in[0], {}) ? 0 : 1, 0});
-    return;
+  const Tensor is_set = in[0].to(DType::boolean).contiguous();
+  const bool* const set = is_set.data<bool>();
+  const std::int64_t found = std::count(set, set + is_set.numel(), true);
+  const std::size_t rank = is_set.rank();
+  out[0] = Tensor::empty(DType::i64, {found, static_cast<std::int64_t>(rank)});
+  if (found == 0 || rank == 0) return;
+  auto* place = out[0].mutable_data<std::int64_t>();
+  const std::int64_t columns = is_set.shape().back();
+  Index row(rank - 1, 0);
+  Places listed(static_cast<std::size_t>(columns) + 1);  // columns of the line; one more is written
+  for (const bool* line = set; line != set + is_set.numel(); line += columns) {
+    std::size_t n = 0;
+    for (std::int64_t column = 0; column < columns; ++column) {
+      listed[n] = column;
+      n += line[column] ? 1 : 0;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      for (const std::int64_t coordinate : row) *place++ = coordinate;
+      *place++ = listed[i];
+    }
+    for (std::size_t d = row.size(); d-- > 0;) {
+      if (++row[d] < is_set.shape()[d]) break;
+      row[d] = 0;
+    }
   }
-  out[0] = vector_of(places).reshape({static_cast<std::int64_t>(places.size()) / rank, rank});
 }
 
 void CountUp::reference(InSpan in, OutSpan out) const {

@@ -47,7 +47,10 @@ void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, Bo
                                             b.h.step * s.w.in * run.in_stride, b.w.step * run.in_stride},
                                 .out = result + (r * out[2] + x) * run.out_stride * size,
                                 .scale = 1,
-                                .type = run.type};
+                                .type = run.type,
+                                .places = run.places + (r * out[2] + x) * run.places_stride,
+                                .place = first,
+                                .place_steps = {b.d.step * s.h.in * s.w.in, b.h.step * s.w.in, b.w.step}};
         pixel(window, z, y, x);
       }
     }
@@ -62,7 +65,7 @@ bool has_windows(const PoolAxis& a) {
 /// A last axis without windows whose pixels lie one behind the other is part of the channels: vectors are
 /// made of those.
 PoolShape with_axes_as_channels(PoolShape s, PoolRun& run) {
-  for (int axis = 0; axis < 2 && !has_windows(s.w); ++axis) {
+  for (int axis = 0; axis < 2 && !has_windows(s.w) && !run.places; ++axis) {
     if (run.in_stride != s.C || run.out_stride != s.C) break;
     run.in_stride = run.out_stride = s.C *= s.w.in;
     s.w = s.h;
@@ -98,7 +101,9 @@ void max_pool(const PoolShape& shape, const PoolRun& given, ThreadPool& pool) {
   PoolRun run = given;
   const PoolShape s = with_axes_as_channels(shape, run);
   const auto box = [&](long z, long y, long x) { return Box{span(s.d, z), span(s.h, y), span(s.w, x)}; };
-  const auto pixel = [&](const PoolWindow& w, long, long, long) { max_of_window(w, s.C); };
+  const auto pixel = [&](const PoolWindow& w, long, long, long) {
+    run.places ? place_of_maximum(w, s.C) : max_of_window(w, s.C);
+  };
   each_pixel(s, {s.d.out(), s.h.out(), s.w.out()}, run, box, pixel, pool);
 }
 
@@ -136,7 +141,9 @@ void adaptive_max_pool(const PoolShape& s, long out_d, long out_h, long out_w, c
     return Box{adaptive_span(s.d.in, out_d, z), adaptive_span(s.h.in, out_h, y),
                adaptive_span(s.w.in, out_w, x)};
   };
-  const auto pixel = [&](const PoolWindow& w, long, long, long) { max_of_window(w, s.C); };
+  const auto pixel = [&](const PoolWindow& w, long, long, long) {
+    run.places ? place_of_maximum(w, s.C) : max_of_window(w, s.C);
+  };
   each_pixel(s, {out_d, out_h, out_w}, run, box, pixel, pool);
 }
 

@@ -13,9 +13,13 @@ struct PoolRun {
   void* out = nullptr;
   long out_stride = 0;
   DType type = DType::f32;  // or f64 or bf16, of which means are summed in float32
+  /// Of maxima in float32 and float64: where each lies in its image's flattened spatial dims, or null.
+  std::int64_t* places = nullptr;
+  long places_stride = 0;
 };
 
-/// Maximum of each window; padding never wins; NaN does.
+/// Maximum of each window; padding never wins; NaN does. Of several the first has the place, of NaN the last;
+/// a window without pixels has -1.
 void max_pool(const PoolShape& shape, const PoolRun& run, ThreadPool& pool);
 
 struct AvgPoolOptions {
@@ -41,9 +45,14 @@ struct PoolWindow {
   void* out;
   double scale;  // of the sum, for means
   DType type;
+  std::int64_t* places;
+  long place;           // of the window's first pixel
+  long place_steps[3];  // to the next one along each axis
 };
 using PoolPixel = void(const PoolWindow& window, long channels);
 TENON_PER_ISA(PoolPixel, max_of_window, max_of_window)
 TENON_PER_ISA(PoolPixel, mean_of_window, mean_of_window)
+/// The maximum and its place.
+TENON_PER_ISA(PoolPixel, place_of_maximum, place_of_maximum)
 
 }  // namespace tenon::cpu

@@ -1,8 +1,9 @@
-// index_select, and index along one axis: rows copied from the places that indices name.
+// index_select, and index: rows copied from the places that indices name.
 #include "kernels/cpu/gather.h"
 
 #include "ir/ops/index.h"
 #include "runtime/calls/gather.h"
+#include "runtime/cpu/places.h"
 #include "runtime/cpu/step.h"
 #include "runtime/index_fault.h"
 
@@ -32,12 +33,10 @@ class GatherStep : public CpuStep {
   cpu::GatherRows gather_;
 };
 
-void emit(Planner& planner, const Group& group, const GatherCall& call) {
-  const Value* result = group.node().output();
+void emit(Planner& planner, const Node& node, const GatherCall& call, const PlannedTensor& table,
+          const PlannedTensor& indices) {
+  const Value* result = node.output();
   const Index table_shape = call.table_shape(), out_shape = call.out_shape();
-  PlannedTensor table = planner.assignment().at(call.table);
-  if (!strides_as(table, table_shape)) table = planner.dense(call.table);
-  const PlannedTensor indices = planner.dense(call.indices);
   const PlannedTensor out = planner.assignment().assign(
       result, row_major(result->rank()),
       [&](const PlannedTensor& t) { return strides_as(t, out_shape).has_value(); });
@@ -51,13 +50,19 @@ void emit(Planner& planner, const Group& group, const GatherCall& call) {
   gather.table_stride = table_strides[1] * element;
   gather.out_outer_stride = out_strides[0] * element;
   gather.out_stride = out_strides[1] * element;
-  gather.index_dtype = call.indices->dtype();
+  gather.index_dtype = indices.dtype();
   gather.wrap_negative = call.from_end;
   auto step = std::make_unique<GatherStep>(gather);
   step->table = table.address();
   step->indices = indices.address();
   step->out = out.address();
-  planner.emit(std::move(step), group.node(), {table, indices}, {out});
+  planner.emit(std::move(step), node, {table, indices}, {out});
+}
+
+void emit_slices(Planner& planner, const Group& group, const GatherCall& call) {
+  PlannedTensor table = planner.assignment().at(call.table);
+  if (!strides_as(table, call.table_shape())) table = planner.dense(call.table);
+  emit(planner, group.node(), call, table, planner.dense(call.indices));
 }
 
 std::vector<Candidate> lower_gather(const Planner& planner, const Group& group) {
@@ -69,14 +74,37 @@ std::vector<Candidate> lower_gather(const Planner& planner, const Group& group) 
   const Work work = call->work();
   const CandidateInfo info{
       .kernel = "gather", .work = work, .seconds = copies + planner.estimate(0, work.bytes)};
-  return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call); }}};
+  return {{info, [=](Planner& p, const Group& g) { emit_slices(p, g, *call); }}};
+}
+
+// By an index for each of several axes.
+std::vector<Candidate> lower_index(const Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  const auto* op = node.as<IndexAt>();
+  if (!op || op->axes.size() < 2) return {};
+  const auto rows = IndexedRows::match(node.input(0), op->axes, std::span(node.inputs()).subspan(1));
+  if (!rows) return {};
+  const GatherCall call{.table = rows->x,
+                        .outer = rows->outer,
+                        .count = rows->count(),
+                        .table_rows = rows->rows,
+                        .row = rows->row};
+  const double copies = planner.estimate_copy(
+      rows->x, [&](const Strided& t) { return t.permute(rows->order).is_contiguous(); });
+  const Work work{.bytes = 2 * bytes_of(node.output()->type()) + static_cast<double>(8 * call.count)};
+  const double seconds = copies + estimate_numbers_of_rows(planner, *rows) + planner.estimate(0, work.bytes);
+  return {{{.kernel = "gather", .work = work, .seconds = seconds}, [=](Planner& p, const Group& g) {
+             const PlannedTensor table = p.dense(rows->x, rows->order).permute(rows->order);
+             emit(p, g.node(), call, table, numbers_of_rows(p, *rows));
+           }}};
 }
 
 }  // namespace
 
 std::vector<OpLowering> gather_lowerings() {
   return {{.op = &op_info<IndexSelect>(), .lower = lower_gather, .alone = true},
-          {.op = &op_info<IndexAt>(), .lower = lower_gather, .alone = true}};
+          {.op = &op_info<IndexAt>(), .lower = lower_gather, .alone = true},
+          {.op = &op_info<IndexAt>(), .lower = lower_index, .alone = true}};
 }
 
 }  // namespace tenon

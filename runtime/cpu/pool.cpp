@@ -13,7 +13,8 @@ class PoolStep : public CpuStep {
   explicit PoolStep(const PoolCall& call) : call_(call) {}
 
   void compute(const CpuFrame& frame) const override {
-    const cpu::PoolRun run{frame.at<const void>(in), in_stride, frame.at<void>(out), out_stride, type};
+    cpu::PoolRun run{frame.at<const void>(in), in_stride, frame.at<void>(out), out_stride, type};
+    if (places) run.places = frame.at<std::int64_t>(*places), run.places_stride = places_stride;
     const long* size = call_.output;
     switch (call_.kind) {
       case PoolCall::Kind::max: return cpu::max_pool(call_.shape, run, frame.pool);
@@ -28,6 +29,8 @@ class PoolStep : public CpuStep {
 
   Address in, out;
   long in_stride = 0, out_stride = 0;
+  std::optional<Address> places;
+  long places_stride = 0;
   DType type = DType::f32;
 
  private:
@@ -36,21 +39,30 @@ class PoolStep : public CpuStep {
 
 void emit(Planner& planner, const Group& group, const PoolCall& call, const CandidateInfo& info) {
   const PlannedTensor in = planner.rows(call.x, info.order);
-  const PlannedTensor out = planner.assignment().assign_rows(group.node().output(), info.order);
+  const Node& node = group.node();
+  std::vector<PlannedTensor> results;
+  for (std::size_t i = 0; i < node.num_outputs(); ++i)
+    results.push_back(planner.assignment().assign_rows(node.output(i), info.order));
+  const PlannedTensor& out = results[0];
   auto step = std::make_unique<PoolStep>(call);
   step->in = in.address();
   step->in_stride = *row_stride(in, info.order);
   step->type = in.dtype();
   step->out = out.address();
   step->out_stride = *row_stride(out, info.order);
-  planner.emit(std::move(step), group.node(), {in}, {out});
+  if (results.size() > 1) {
+    step->places = results[1].address();
+    step->places_stride = *row_stride(results[1], info.order);
+  }
+  planner.emit(std::move(step), node, {in}, results);
 }
 
 std::vector<Candidate> lower_pool(const Planner& planner, const Group& group) {
   const auto call = PoolCall::match(group);
   if (!call) return {};
   const DType type = call->x->dtype();
-  if (type != DType::f32 && type != DType::f64 && type != DType::bf16) return {};
+  const bool finds_places = group.node().num_outputs() > 1;
+  if (type != DType::f32 && type != DType::f64 && (type != DType::bf16 || finds_places)) return {};
   const Order order = channels_last(call->x->rank());
   const double copies =
       planner.estimate_copy(call->x, [&](const Strided& t) { return row_stride(t, order).has_value(); });
@@ -69,6 +81,8 @@ std::vector<OpLowering> pool_lowerings() {
   for (const OpInfo* op :
        {&op_info<MaxPool>(), &op_info<AvgPool>(), &op_info<AdaptiveAvgPool>(), &op_info<AdaptiveMaxPool>()})
     all.push_back({.op = op, .lower = lower_pool, .channels_last = true, .widens = true});
+  for (const OpInfo* op : {&op_info<MaxPoolIndices>(), &op_info<AdaptiveMaxPoolIndices>()})
+    all.push_back({.op = op, .lower = lower_pool, .channels_last = true, .alone = true, .widens = true});
   return all;
 }
 

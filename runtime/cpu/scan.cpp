@@ -1,4 +1,4 @@
-// Cumulative sums and products.
+// Cumulative sums, products, extremes and logsumexp.
 #include "kernels/cpu/scan.h"
 
 #include "ir/ops/reduce.h"
@@ -8,6 +8,8 @@
 namespace tenon {
 namespace {
 
+using Fold = cpu::Scan::Fold;
+
 class ScanStep : public CpuStep {
  public:
   explicit ScanStep(const cpu::Scan& scan) : scan_(scan) {}
@@ -16,20 +18,35 @@ class ScanStep : public CpuStep {
     cpu::Scan scan = scan_;
     scan.x = frame.at<const void>(x);
     scan.y = frame.at<void>(y);
+    if (places) scan.places = frame.at<std::int64_t>(*places);
     cpu::scan(scan, frame.pool);
   }
 
   Address x, y;
+  std::optional<Address> places;
 
  private:
   cpu::Scan scan_;
 };
 
-cpu::Scan scan_of(const Node& node) {
-  const auto* product = node.as<CumProd>();
-  const auto axis = static_cast<std::size_t>(product ? product->axis : node.as<CumSum>()->axis);
+struct Running {
+  Fold fold;
+  std::int64_t axis;
+};
+
+std::optional<Running> running(const Node& node) {
+  if (const auto* op = node.as<CumSum>()) return Running{Fold::sum, op->axis};
+  if (const auto* op = node.as<CumProd>()) return Running{Fold::prod, op->axis};
+  if (const auto* op = node.as<CumMax>()) return Running{Fold::max, op->axis};
+  if (const auto* op = node.as<CumMin>()) return Running{Fold::min, op->axis};
+  if (const auto* op = node.as<LogCumSumExp>()) return Running{Fold::log_sum_exp, op->axis};
+  return std::nullopt;
+}
+
+cpu::Scan scan_of(const Node& node, const Running& run) {
+  const auto axis = static_cast<std::size_t>(run.axis);
   const Index sizes = eval(node.input()->shape(), {});
-  return {.multiplies = product != nullptr,
+  return {.fold = run.fold,
           .dtype = node.output()->dtype(),
           .outer = numel(std::span(sizes).first(axis)),
           .length = sizes[axis],
@@ -39,22 +56,26 @@ cpu::Scan scan_of(const Node& node) {
 void emit_scan(Planner& planner, const Group& group) {
   const Node& node = group.node();
   const PlannedTensor x = planner.dense(node.input());
-  const PlannedTensor y = planner.assignment().assign(
-      node.output(), row_major(x.rank()), [](const PlannedTensor& t) { return t.is_contiguous(); });
-  auto step = std::make_unique<ScanStep>(scan_of(node));
+  std::vector<PlannedTensor> results;
+  for (std::size_t i = 0; i < node.num_outputs(); ++i)
+    results.push_back(planner.assignment().assign(node.output(i), row_major(x.rank()),
+                                                  [](const PlannedTensor& t) { return t.is_contiguous(); }));
+  auto step = std::make_unique<ScanStep>(scan_of(node, *running(node)));
   step->x = x.address();
-  step->y = y.address();
-  planner.emit(std::move(step), node, {x}, {y});
+  step->y = results[0].address();
+  if (results.size() > 1) step->places = results[1].address();
+  planner.emit(std::move(step), node, {x}, results);
 }
-
 std::vector<Candidate> lower_scan(const Planner& planner, const Group& group) {
   const Node& node = group.node();
+  const auto run = running(node);
   const DType dtype = node.output()->dtype();
   const bool has_type =
       dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
-  if (!has_type || node.input()->dtype() != dtype || node.input()->rank() == 0) return {};
+  if (!run || !has_type || node.input()->dtype() != dtype || node.input()->rank() == 0) return {};
   const double elements = static_cast<double>(numel(node.output()->shape()).value());
-  const Work work{.flops = elements, .bytes = 2 * bytes_of(node.output()->type())};
+  Work work{.flops = elements, .bytes = bytes_of(node.input()->type())};
+  for (std::size_t i = 0; i < node.num_outputs(); ++i) work.bytes += bytes_of(node.output(i)->type());
   constexpr double operations = 100;  // of a product, in the time that one element takes
   const double copies =
       planner.estimate_copy(node.input(), [](const Strided& t) { return t.is_contiguous(); });
@@ -67,8 +88,11 @@ std::vector<Candidate> lower_scan(const Planner& planner, const Group& group) {
 }  // namespace
 
 std::vector<OpLowering> scan_lowerings() {
-  return {{.op = &op_info<CumSum>(), .lower = lower_scan, .alone = true, .widens = true},
-          {.op = &op_info<CumProd>(), .lower = lower_scan, .alone = true, .widens = true}};
+  std::vector<OpLowering> list;
+  for (const OpInfo* op : {&op_info<CumSum>(), &op_info<CumProd>(), &op_info<CumMax>(), &op_info<CumMin>(),
+                           &op_info<LogCumSumExp>()})
+    list.push_back({.op = op, .lower = lower_scan, .alone = true, .widens = true});
+  return list;
 }
 
 }  // namespace tenon

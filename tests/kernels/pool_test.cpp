@@ -224,5 +224,52 @@ TEST_P(Pool, MaxKeepsNaNWhereverItStands) {
   }
 }
 
+// Of equal numbers the first has the place.
+TEST_P(Pool, PlacesOfMaxima) {
+  for (PoolShape s : shapes())
+    for (const long dilation : {1, 2}) {
+      s.w.dilation = dilation;
+      if (s.w.in + 2 * s.w.pad + s.w.pad_more <= dilation * (s.w.kernel - 1)) continue;
+      ThreadPool pool(2);
+      const long pixels = s.N * s.d.out() * s.h.out() * s.w.out(), stride = s.C + 2;
+      const Numbers in = coarse_numbers(s.N * s.in_pixels() * s.C, 1);
+      const std::vector<double> doubles(in.data(), in.data() + in.size());
+      Numbers out(pixels * s.C);
+      std::vector<double> double_out(static_cast<std::size_t>(pixels * s.C));
+      std::vector<std::int64_t> places(static_cast<std::size_t>(pixels * stride), 77), same = places;
+      max_pool(s, {in.data(), s.C, out.data(), s.C, DType::f32, places.data(), stride}, pool);
+      max_pool(s, {doubles.data(), s.C, double_out.data(), s.C, DType::f64, same.data(), stride}, pool);
+      ASSERT_EQ(places, same);
+      for (long i = 0; i < pixels * stride; i++) {
+        const long c = i % stride, x = i / stride % s.w.out(), y = i / stride / s.w.out() % s.h.out(),
+                   z = i / stride / s.w.out() / s.h.out() % s.d.out(),
+                   n = i / stride / s.w.out() / s.h.out() / s.d.out();
+        long expected = c < s.C ? -1 : 77;
+        double best = 0;
+        for (long k = 0; c < s.C && k < s.d.kernel * s.h.kernel * s.w.kernel; k++) {
+          const Tap d = tap(s.d, z, k / s.w.kernel / s.h.kernel),
+                    h = tap(s.h, y, k / s.w.kernel % s.h.kernel), w = tap(s.w, x, k % s.w.kernel);
+          if (!(d.inside && h.inside && w.inside)) continue;
+          const long place = (d.at * s.h.in + h.at) * s.w.in + w.at;
+          const double value = double{in[(n * s.in_pixels() + place) * s.C + c]};
+          if (expected < 0 || value > best) expected = place, best = value;
+        }
+        ASSERT_EQ(places[static_cast<std::size_t>(i)], expected);
+        if (expected >= 0 && c < s.C) { ASSERT_EQ(double{out[i / stride * s.C + c]}, best); }
+      }
+    }
+}
+
+TEST_P(Pool, AWindowBesideTheImageHasNoPlace) {
+  ThreadPool pool(1);
+  const Numbers in(1, 5.0f);
+  Numbers out(1);
+  std::int64_t place = 0;
+  const PoolShape shape{.C = 1, .w = {.in = 1, .kernel = 2, .pad = 2, .dilation = 4}};
+  max_pool(shape, {in.data(), 1, out.data(), 1, DType::f32, &place, 1}, pool);
+  EXPECT_EQ(place, -1);
+  EXPECT_EQ(double{out[0]}, -std::numeric_limits<double>::infinity());
+}
+
 }  // namespace
 }  // namespace tenon::cpu

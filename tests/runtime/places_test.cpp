@@ -222,6 +222,12 @@ TEST(Places, WrongIndicesAreNamed) {
                "index 4 is out");
   rows.set_int(Index{2}, -1);
   expect_fault(index_add("f32", "i64", 4, 6, 5), {x, rows, y}, "index -1 is outside of [0, 4)");
+  expect_fault(
+      "graph g(%x: f32[3,4,5], %i: i64[2], %j: i64[2]) {\n"
+      "  %1 = index(%x, %i, %j, axes=[0,1]) : f32[2,5]\n  return %1\n}\n",
+      {random_tensor(DType::f32, {3, 4, 5}, 1), Tensor::of<int>(DType::i64, {2}, {0, -3}),
+       Tensor::of<int>(DType::i64, {2}, {3, 4})},
+      "index 4 is outside of [-4, 4)");
   Tensor all = random_integers(DType::i64, {5, 6}, 0, 4, 3);
   all.set_int(Index{4, 5}, 7);
   expect_fault(

@@ -351,5 +351,22 @@ TEST(Widen, KernelsOfTheCpuRunAllProductsAndPools) {
   for (const auto& step : plan->steps) EXPECT_NE(step->info.kind, StepKind::reference) << plan->text();
 }
 
+// Their kernels are of float32: the values are cast around them, the places stay.
+TEST(Widen, OperatorsOfTwoResults) {
+  const std::string_view graphs[] = {
+      "graph g(%x: bf16[2,40]) {\n  %1, %2 = cummax(%x, axis=1) : bf16[2,40], i64[2,40]\n  return %1, "
+      "%2\n}\n",
+      "graph g(%x: f16[1,70,6,6]) {\n"
+      "  %1, %2 = max_pool_indices(%x, kernel=2, stride=2) : f16[1,70,3,3], i64[1,70,3,3]\n  return %1, "
+      "%2\n}\n"};
+  for (const std::string_view text : graphs) {
+    const auto graph = graph_of(text);
+    expect_same_on(text, inputs_of(*graph, {}), 0);
+    Session session(graph);
+    const auto plan = session.plan_for(inputs_of(*graph, {}));
+    for (const auto& step : plan->steps) EXPECT_NE(step->info.kind, StepKind::reference) << plan->text();
+  }
+}
+
 }  // namespace
 }  // namespace tenon::testing

@@ -1,0 +1,158 @@
+// Running folds: a few lines or columns side by side, because each step waits for the one before. Plain
+// loops, which the compiler turns into vector code. Built once per ISA.
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/cpu/math_double.h"
+#include "kernels/cpu/scan.h"
+#include "kernels/cpu/simd.h"
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+/// What is folded in: double, or unsigned integers, which wrap around.
+template <class T>
+using Wide =
+    std::conditional_t<std::is_floating_point_v<T>, double,
+                       std::make_unsigned_t<std::conditional_t<std::is_floating_point_v<T>, int, T>>>;
+
+struct Plus {
+  static constexpr long lines_at_once = 4;
+  template <class W>
+  static TENON_INLINE W join(W a, W b) {
+    return a + b;
+  }
+};
+struct Times {
+  static constexpr long lines_at_once = 4;
+  template <class W>
+  static TENON_INLINE W join(W a, W b) {
+    return a * b;
+  }
+};
+struct LogOfSum {
+  static constexpr long lines_at_once = 2 * VL;
+  static TENON_INLINE double join(double a, double b) {
+    const double high = a > b ? a : b, low = a > b ? b : a;
+    const double sum = high + double_log(1 + double_exp(low - high));
+    const double result = low == high && __builtin_fabs(high) == __builtin_inf() ? high : sum;
+    return int(a == a) & int(b == b) ? result : a + b;
+  }
+};
+
+template <class T, class Fold, long Lines>
+void scan_lines(const T* x, T* y, long length) {
+  Wide<T> run[Lines];
+  for (long l = 0; l < Lines; ++l)
+    y[l * length] = x[l * length], run[l] = static_cast<Wide<T>>(x[l * length]);
+  for (long i = 1; i < length; ++i) {
+    T next[Lines];  // y may be x: no loop reads one and writes the other
+    for (long l = 0; l < Lines; ++l) next[l] = x[l * length + i];
+    for (long l = 0; l < Lines; ++l) run[l] = Fold::join(run[l], static_cast<Wide<T>>(next[l]));
+    for (long l = 0; l < Lines; ++l) y[l * length + i] = static_cast<T>(run[l]);
+  }
+}
+
+template <class T, class Fold>
+void scan_columns(const T* x, T* y, long length, long inner, long columns) {
+  Wide<T> run[scan_columns_at_once];
+  for (long c = 0; c < columns; ++c) y[c] = x[c], run[c] = static_cast<Wide<T>>(x[c]);
+  for (long i = 1; i < length; ++i) {
+    const T* const from = x + i * inner;
+    T* const to = y + i * inner;
+    for (long c = 0; c < columns; ++c)
+      to[c] = static_cast<T>(run[c] = Fold::join(run[c], static_cast<Wide<T>>(from[c])));
+  }
+}
+
+/// Does the extreme so far stay in front of the next element?
+template <class T, bool Largest>
+TENON_INLINE bool stays(T best, T next) {
+  const bool in_front = Largest ? best > next : best < next;
+  return int(in_front) | (int(best != best) & int(next == next));
+}
+
+/// Most blocks of a line hold nothing better than what was there before.
+template <class T, bool Largest>
+void extremes_of_line(const T* x, T* y, std::int64_t* places, long length) {
+  constexpr long block = 32;
+  T best = x[0];
+  std::int64_t place = 0;
+  const auto step = [&](long i) {
+    if (!stays<T, Largest>(best, x[i])) best = x[i], place = i;
+    y[i] = best;
+    places[i] = place;
+  };
+  long i = 0;
+  for (; i + block <= length; i += block) {
+    int better = 0;
+    for (long k = 0; k < block; ++k) better |= !stays<T, Largest>(best, x[i + k]);
+    if (better) {
+      for (long k = 0; k < block; ++k) step(i + k);
+    } else {
+      for (long k = 0; k < block; ++k) y[i + k] = best;
+      for (long k = 0; k < block; ++k) places[i + k] = place;
+    }
+  }
+  for (; i < length; ++i) step(i);
+}
+
+template <class T, bool Largest>
+void extremes_of_columns(const T* x, T* y, std::int64_t* places, long length, long inner, long columns) {
+  T best[scan_columns_at_once];
+  std::int64_t place[scan_columns_at_once] = {};
+  std::copy_n(x, columns, best);
+  for (long i = 0; i < length; ++i)
+    for (long c = 0; c < columns; ++c) {
+      const T next = x[i * inner + c];
+      const bool stay = stays<T, Largest>(best[c], next);
+      y[i * inner + c] = best[c] = stay ? best[c] : next;
+      places[i * inner + c] = place[c] = stay ? place[c] : i;
+    }
+}
+
+template <class T, class Fold>
+void fold(const Scan& s, const ScanPart& part) {
+  const auto* x = static_cast<const T*>(s.x) + part.at;
+  auto* y = static_cast<T*>(s.y) + part.at;
+  if (s.inner > 1) return scan_columns<T, Fold>(x, y, s.length, s.inner, part.count);
+  long l = 0;
+  for (; l + Fold::lines_at_once <= part.count; l += Fold::lines_at_once)
+    scan_lines<T, Fold, Fold::lines_at_once>(x + l * s.length, y + l * s.length, s.length);
+  for (; l < part.count; ++l) scan_lines<T, Fold, 1>(x + l * s.length, y + l * s.length, s.length);
+}
+
+template <class T, bool Largest>
+void extremes(const Scan& s, const ScanPart& part) {
+  const auto* const x = static_cast<const T*>(s.x) + part.at;
+  auto* const y = static_cast<T*>(s.y) + part.at;
+  auto* const places = s.places + part.at;
+  if (s.inner > 1) return extremes_of_columns<T, Largest>(x, y, places, s.length, s.inner, part.count);
+  for (long l = 0; l < part.count; ++l)
+    extremes_of_line<T, Largest>(x + l * s.length, y + l * s.length, places + l * s.length, s.length);
+}
+
+template <class T>
+void scan_of(const Scan& s, const ScanPart& part) {
+  switch (s.fold) {
+    case Scan::Fold::sum: return fold<T, Plus>(s, part);
+    case Scan::Fold::prod: return fold<T, Times>(s, part);
+    case Scan::Fold::max: return extremes<T, true>(s, part);
+    case Scan::Fold::min: return extremes<T, false>(s, part);
+    case Scan::Fold::log_sum_exp:
+      if constexpr (std::is_floating_point_v<T>) return fold<T, LogOfSum>(s, part);
+  }
+}
+
+}  // namespace
+
+void scan_part(const Scan& s, const ScanPart& part) {
+  switch (s.dtype) {
+    case DType::f64: return scan_of<double>(s, part);
+    case DType::i32: return scan_of<std::int32_t>(s, part);
+    case DType::i64: return scan_of<std::int64_t>(s, part);
+    default: return scan_of<float>(s, part);
+  }
+}
+
+}  // namespace tenon::cpu::TENON_ISA

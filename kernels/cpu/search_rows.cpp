@@ -1,0 +1,78 @@
+// One sorted row: its elements are counted one by one where they are few, for several values at once, else
+// the row is halved. Plain loops, which the compiler turns into vector code. Built once per ISA.
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/cpu/search.h"
+#include "kernels/cpu/simd.h"
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+/// Does the element of the row come before the value?
+template <class T, bool Right>
+TENON_INLINE bool is_before(T element, T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (Right) return int(!(element > value)) & (int(element == element) | int(value != value));
+    return int(element < value) | (int(value != value) & int(element == element));
+  }
+  return Right ? element <= value : element < value;
+}
+
+template <class T, bool Right>
+void count_elements(const SearchRow& s) {
+  using Number = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+  constexpr long block = 64;
+  const auto* const row = static_cast<const T*>(s.row);
+  const auto* const values = static_cast<const T*>(s.values);
+  for (long first = 0; first < s.count; first += block) {
+    const long n = std::min(block, s.count - first);
+    T value[block] = {};
+    Number before[block] = {};
+    std::copy_n(values + first, n, value);
+    for (long r = 0; r < s.length; r++) {
+      const T element = row[r];
+      for (long i = 0; i < block; i++) before[i] += is_before<T, Right>(element, value[i]);
+    }
+    for (long i = 0; i < n; i++) s.places[first + i] = before[i];
+  }
+}
+
+template <class T, bool Right>
+void halve(const SearchRow& s) {
+  constexpr long at_once = 8;  // whose loads wait side by side
+  const auto* const row = static_cast<const T*>(s.row);
+  const auto* const values = static_cast<const T*>(s.values);
+  for (long first = 0; first < s.count; first += at_once) {
+    const long n = std::min(at_once, s.count - first);
+    T value[at_once] = {};
+    long begin[at_once] = {};
+    std::copy_n(values + first, n, value);
+    long rest = s.length;
+    for (; rest > 1; rest -= rest / 2)
+      for (long i = 0; i < at_once; i++)
+        begin[i] += is_before<T, Right>(row[begin[i] + rest / 2 - 1], value[i]) ? rest / 2 : 0;
+    for (long i = 0; i < n; i++)
+      s.places[first + i] = begin[i] + (rest == 1 && is_before<T, Right>(row[begin[i]], value[i]));
+  }
+}
+
+template <class T>
+void search(const SearchRow& s) {
+  constexpr long few = 64;
+  if (s.length <= few) return s.right ? count_elements<T, true>(s) : count_elements<T, false>(s);
+  s.right ? halve<T, true>(s) : halve<T, false>(s);
+}
+
+}  // namespace
+
+void search_row(const SearchRow& s) {
+  switch (s.dtype) {
+    case DType::f64: return search<double>(s);
+    case DType::i32: return search<std::int32_t>(s);
+    case DType::i64: return search<std::int64_t>(s);
+    default: return search<float>(s);
+  }
+}
+
+}  // namespace tenon::cpu::TENON_ISA
