@@ -70,9 +70,9 @@ class Registers {
 }  // namespace
 
 long block_times(const LoopProgram& program, const LoopSpace& space) {
-  constexpr std::size_t two_floats = 8, without_registers = 8;  // a block costs its calls
+  constexpr std::size_t usual = 16, without_registers = 8;  // a block costs its calls
   const std::size_t bytes = Registers(program, space).bytes();
-  return static_cast<long>(bytes == 0 ? without_registers : std::max<std::size_t>(1, two_floats / bytes));
+  return static_cast<long>(bytes == 0 ? without_registers : std::max<std::size_t>(1, usual / bytes));
 }
 
 }  // namespace tenon::cpu

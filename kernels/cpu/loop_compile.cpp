@@ -190,7 +190,7 @@ class Compiler {
   }
   bool is_direct_load(Reg r) {
     if (at(r).op != LoopOp::load) return false;
-    if (in_memory_ || is_folded_in_memory(r)) return true;
+    if ((in_memory_ && value(r).has_q) || is_folded_in_memory(r)) return true;
     const DType dtype = program_.code.operands[operand(r)].dtype;
     return held_type(dtype) == dtype && (!is_bool(dtype) || only_primitives_read(nodes_, r)) &&
            is_dense(space().operands[operand(r)], value(r)) && !is_read_after_stores(r);
@@ -391,7 +391,7 @@ class Compiler {
 
   void emit_prim(Reg r, const std::vector<Reg>& order, std::size_t n, TileSteps& steps) {
     TileStep step = step_for(r, TileStep::Kind::op);
-    if (in_memory_) {
+    if (in_memory_ && in_memory_->reg == r) {
       step.op = in_memory_->loop;
       step.in_count = arg_count(r);
       for (int a = 0; a < step.in_count; ++a) step.in[a] = location(arg(r, a));

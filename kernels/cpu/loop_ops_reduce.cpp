@@ -1,6 +1,7 @@
 // Reductions of every kind on the types that are folded. Built once per ISA; the float ones that matter have
 // forms of their own (loop_simd_folds.h).
 #include "base/fold.h"
+#include "kernels/cpu/loop_double_folds.h"
 #include "kernels/cpu/loop_pieces.h"
 #include "kernels/cpu/simd.h"
 
@@ -62,13 +63,12 @@ TENON_INLINE long find_in_chains(typename K::Acc& acc, const T* row, long cols, 
   return c;
 }
 
-/// of(r, element) is what is folded of an element of row r.
-template <Reduce R, class T, class Of>
-TENON_INLINE void fold_rows_of(void* accumulators, const OpArgs& tile, Of of) {
+template <Reduce R, class T>
+void fold_row_chains(void* accumulators, const OpArgs& tile) {
   auto* const all = static_cast<typename Fold<R, T>::Acc*>(accumulators);
   for (long r = 0; r < tile.rows; ++r) {
     const auto* row = static_cast<const T*>(tile.in[0]) + r * tile.in_pitch[0];
-    const auto at = of(r, row);
+    const auto at = [row](long c) { return row[c]; };
     auto acc = all[r];
     long c = fold_chains<R, T, chains<T>>(acc, 0, tile.cols, at);
     c = fold_chains<R, T, 4>(acc, c, tile.cols, at);
@@ -79,9 +79,10 @@ TENON_INLINE void fold_rows_of(void* accumulators, const OpArgs& tile, Of of) {
 template <Reduce R, class T>
 void fold_rows(void* accumulators, const OpArgs& args, long index) {
   const OpArgs tile = args;  // what is written may not lie here
-  if constexpr (info(R).kind != ReduceKind::position) {
-    fold_rows_of<R, T>(accumulators, tile,
-                       [](long, const T* row) { return [row](long c) { return row[c]; }; });
+  if constexpr (std::is_same_v<T, double> && info(R).kind != ReduceKind::position) {
+    fold_rows_of_doubles<R, false, false>(accumulators, tile, index);
+  } else if constexpr (info(R).kind != ReduceKind::position) {
+    fold_row_chains<R, T>(accumulators, tile);
   } else {
     using K = Fold<R, T>;
     auto* all = static_cast<typename K::Acc*>(accumulators);
@@ -121,19 +122,6 @@ void fold_columns(void* accumulators, const OpArgs& args, long index) {
 }
 
 using DoubleSum = Fold<Reduce::sum, double>;
-void fold_rows_squares(void* accumulators, const OpArgs& args, long) {
-  fold_rows_of<Reduce::sum, double>(accumulators, OpArgs(args), [](long, const double* row) {
-    return [row](long c) { return row[c] * row[c]; };
-  });
-}
-void fold_rows_squared_differences(void* accumulators, const OpArgs& args, long) {
-  const OpArgs tile = args;
-  const auto* const shifts = static_cast<const double*>(tile.in[1]);
-  fold_rows_of<Reduce::sum, double>(accumulators, tile, [&](long r, const double* row) {
-    const double shift = shifts[r * tile.in_pitch[1]];
-    return [row, shift](long c) { return (row[c] - shift) * (row[c] - shift); };
-  });
-}
 void fold_columns_squares(void* accumulators, const OpArgs& args, long index) {
   fold_columns_of<DoubleSum, double>(accumulators, args, index, [](double x) { return x * x; });
 }
@@ -167,13 +155,13 @@ ReduceOps extremes_of(Reduce kind) {
 
 ReduceOps loop_fold_squares_of_f64() {
   ReduceOps sums = ops<Reduce::sum, double>();
-  sums.fold_rows = &fold_rows_squares;
+  sums.fold_rows = &fold_rows_of_doubles<Reduce::sum, true, false>;
   sums.fold_columns = &fold_columns_squares;
   return sums;
 }
 ReduceOps loop_fold_squared_differences_of_f64() {
   ReduceOps sums = ops<Reduce::sum, double>();
-  sums.fold_rows = &fold_rows_squared_differences;
+  sums.fold_rows = &fold_rows_of_doubles<Reduce::sum, true, true>;
   sums.fold_columns = nullptr;
   return sums;
 }

@@ -104,18 +104,29 @@ struct Truths {
   }
 };
 
-/// One row of an input: its values, or one value for all columns.
+/// One row of an input: its values, or one float for all columns.
 template <class Numbers, bool Splat>
 struct Row {
-  using Element = typename Numbers::Element;
+  using Element = std::conditional_t<Splat, float, typename Numbers::Element>;
   Row(const OpArgs& args, int i, long r)
-      : data(static_cast<const Element*>(args.in[i]) + r * args.in_pitch[i]),
-        value(broadcast(Splat ? Numbers::get(data, 1)[0] : 0.0f)) {}
-  TENON_INLINE vf at(long c) const { return Splat ? value : Numbers::get(data + c); }
-  TENON_INLINE vf part(long c, int n) const { return Splat ? value : Numbers::get(data + c, n); }
+      : data(static_cast<const Element*>(args.in[i]) + r * args.in_pitch[i]) {
+    if constexpr (Splat) value = broadcast(*data);
+  }
+  TENON_INLINE vf at(long c) const {
+    if constexpr (Splat)
+      return value;
+    else
+      return Numbers::get(data + c);
+  }
+  TENON_INLINE vf part(long c, int n) const {
+    if constexpr (Splat)
+      return value;
+    else
+      return Numbers::get(data + c, n);
+  }
 
   const Element* data;
-  vf value;
+  vf value{};
 };
 
 template <class F, class Out, class... Rows>
@@ -151,22 +162,24 @@ void binary(const OpArgs& args) {
   args.splat[0] ? binary_second<F, Numbers, Out, true>(args) : binary_second<F, Numbers, Out, false>(args);
 }
 
-template <class F, bool A, bool B, bool C>
+template <class F, class Numbers, bool A, bool B, bool C>
 void ternary_rows(const OpArgs& args) {
   for (long r = 0; r < args.rows; r++)
-    row_loop<F, Floats>(args, r, Row<Floats, A>(args, 0, r), Row<Floats, B>(args, 1, r),
-                        Row<Floats, C>(args, 2, r));
+    row_loop<F, Numbers>(args, r, Row<Numbers, A>(args, 0, r), Row<Numbers, B>(args, 1, r),
+                         Row<Numbers, C>(args, 2, r));
 }
-template <class F, bool A, bool B>
+template <class F, class Numbers, bool A, bool B>
 void ternary_third(const OpArgs& args) {
-  args.splat[2] ? ternary_rows<F, A, B, true>(args) : ternary_rows<F, A, B, false>(args);
+  args.splat[2] ? ternary_rows<F, Numbers, A, B, true>(args) : ternary_rows<F, Numbers, A, B, false>(args);
 }
-template <class F>
+template <class F, class Numbers = Floats>
 void ternary(const OpArgs& args) {
   if (args.splat[0]) {
-    args.splat[1] ? ternary_third<F, true, true>(args) : ternary_third<F, true, false>(args);
+    args.splat[1] ? ternary_third<F, Numbers, true, true>(args)
+                  : ternary_third<F, Numbers, true, false>(args);
   } else {
-    args.splat[1] ? ternary_third<F, false, true>(args) : ternary_third<F, false, false>(args);
+    args.splat[1] ? ternary_third<F, Numbers, false, true>(args)
+                  : ternary_third<F, Numbers, false, false>(args);
   }
 }
 
@@ -271,7 +284,16 @@ constexpr SmallFloatOps half_floats() {
   prim(Prim::trunc, unary<Of<vtrunc>, Numbers>);
   prim(Prim::round, unary<Of<vround>, Numbers>);
   prim(Prim::sqrt, unary<Of<vsqrt>, Numbers>);
-  ops.fused[static_cast<int>(Fused::relu)] = unary<Relu, Numbers>;
+  const auto fused = [&](Fused f, OpFn loop) { ops.fused[static_cast<int>(f)] = loop; };
+  fused(Fused::relu, unary<Relu, Numbers>);
+  fused(Fused::add_relu, binary<AddRelu, Numbers>);
+  fused(Fused::leaky_relu, binary<LeakyRelu, Numbers>);
+  fused(Fused::hardsigmoid, unary<Of<vhardsigmoid>, Numbers>);
+  fused(Fused::hardswish, unary<Of<vhardswish>, Numbers>);
+  fused(Fused::mul_add, ternary<MulAdd, Numbers>);
+  fused(Fused::mul_sub, ternary<MulSub, Numbers>);
+  fused(Fused::sub_mul, ternary<SubMul, Numbers>);
+  fused(Fused::clamp, ternary<Clamped, Numbers>);
   ops.fold_rows_sum = fold_rows_sum<Numbers>;
   return ops;
 }

@@ -110,7 +110,8 @@ struct OperatorInMemory {
   DType dtype;
   OpFn loop;
 };
-/// The one of a program that has no other, where all that it reads and writes lies dense in one such type.
+/// The only one of a program that works on blocks, where all blocks that it reads and writes lie dense in one such
+/// type; its other operands are one float a row, or a constant.
 std::optional<OperatorInMemory> operator_in_memory(const LoopProgram& program,
                                                    const std::vector<LoopNode>& nodes,
                                                    const std::vector<LoopValue>& values,

@@ -77,28 +77,26 @@ std::optional<OperatorInMemory> operator_in_memory(const LoopProgram& program,
   std::optional<DType> dtype;
   OperatorInMemory found{.reg = -1, .store = -1, .dtype = DType::f16, .loop = nullptr};
   for (std::size_t r = 0; r < nodes.size(); ++r) {
-    if (!values[r].needed) continue;
     const Instruction& i = nodes[r].instruction;
-    Reg* const place = i.op == LoopOp::prim ? &found.reg : i.op == LoopOp::store ? &found.store : nullptr;
-    if (place) {
+    if (!values[r].needed || !(values[r].has_q || i.op == LoopOp::store)) continue;
+    if (Reg* const place = i.op == LoopOp::prim    ? &found.reg
+                           : i.op == LoopOp::store ? &found.store
+                                                   : nullptr) {
       if (*place >= 0) return std::nullopt;
       *place = static_cast<Reg>(r);
     }
     if (i.op == LoopOp::prim) continue;
     if (i.op != LoopOp::load && i.op != LoopOp::store) return std::nullopt;
     const auto operand = static_cast<std::size_t>(i.operand);
-    const Access& access = space.operands[operand];
-    const bool is_dense = values[r].has_q ? access.q.back() == 1 : !values[r].has_p || access.p == 1;
-    if (!is_dense ||
-        dtype.value_or(program.code.operands[operand].dtype) != program.code.operands[operand].dtype)
-      return std::nullopt;
-    dtype = program.code.operands[operand].dtype;
+    const DType type = program.code.operands[operand].dtype;
+    if (space.operands[operand].q.back() != 1 || dtype.value_or(type) != type) return std::nullopt;
+    dtype = type;
   }
   if (found.reg < 0 || found.store < 0) return std::nullopt;
   const LoopValue &result = values[static_cast<std::size_t>(found.reg)],
                   &stored = values[static_cast<std::size_t>(found.store)];
   const SmallFloatOps* const ops = simd_ops().small_floats(*dtype);
-  if (!ops || result.has_p != stored.has_p || result.has_q != stored.has_q) return std::nullopt;
+  if (!ops || result.has_p != stored.has_p || !stored.has_q) return std::nullopt;
   const LoopNode& node = nodes[static_cast<std::size_t>(found.reg)];
   const auto prim = static_cast<std::size_t>(node.instruction.prim);
   found.dtype = *dtype;
