@@ -265,7 +265,8 @@ constexpr SmallFloatOps small_floats() {
   return {unary<Rounded<Format>>, load_small<Format>, store_small<Format>, {}, {}, nullptr};
 }
 
-/// Of what takes little longer than the way to memory.
+/// Of what takes little longer than the way to memory. In f16, which one instruction rounds to, of
+/// activations, too: in bf16 a loop of both is longer than what a core keeps in flight.
 template <class Format>
 constexpr SmallFloatOps half_floats() {
   using Numbers = HalfFloats<Format>;
@@ -295,6 +296,14 @@ constexpr SmallFloatOps half_floats() {
   fused(Fused::sub_mul, ternary<SubMul, Numbers>);
   fused(Fused::clamp, ternary<Clamped, Numbers>);
   ops.fold_rows_sum = fold_rows_sum<Numbers>;
+  if constexpr (std::is_same_v<Format, F16>) {
+    prim(Prim::exp, unary<Of<vexp>, Numbers>);
+    prim(Prim::tanh, unary<Of<vtanh>, Numbers>);
+    prim(Prim::sigmoid, unary<Of<vsigmoid>, Numbers>);
+    fused(Fused::gelu, unary<Of<vgelu>, Numbers>);
+    fused(Fused::gelu_tanh, unary<Of<vgelu_tanh>, Numbers>);
+    fused(Fused::silu, unary<Of<vsilu>, Numbers>);
+  }
   return ops;
 }
 

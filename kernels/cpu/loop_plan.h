@@ -74,7 +74,7 @@ struct LoopPlan {
 /// Compiles a verified program for the space.
 LoopPlan make_plan(const LoopProgram& program, LoopSpace space);
 
-/// How many times the usual elements a block may have: more where its registers hold less than two floats a
+/// How many times the usual elements a block may have: more where its registers hold less than four floats a
 /// column, or where there are none.
 long block_times(const LoopProgram& program, const LoopSpace& space);
 

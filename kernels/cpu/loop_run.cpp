@@ -99,11 +99,13 @@ class LoopWorker {
     }
   }
 
+  /// The offset of point `linear` of these extents. A division takes as long as many elements.
   static long dot(long linear, const std::vector<long>& extents, const std::vector<long>& strides) {
     long offset = 0;
-    for (std::size_t d = extents.size(); d-- > 0;) {
-      offset += linear % extents[d] * strides[d];
-      linear /= extents[d];
+    for (std::size_t d = extents.size(); linear != 0 && d-- > 0;) {
+      const long outside = d == 0 ? 0 : linear / extents[d];
+      offset += (linear - outside * extents[d]) * strides[d];
+      linear = outside;
     }
     return offset;
   }

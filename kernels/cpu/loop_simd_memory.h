@@ -29,16 +29,9 @@ struct HalfFloats {
   static TENON_INLINE vf get(const Element* p) {
     return Format::widen(*reinterpret_cast<const Unaligned*>(p));
   }
-  static TENON_INLINE vf get(const Element* p, int n) {
-    typename Format::Vector h{};
-    for (int i = 0; i < n; i++) h[i] = p[i];
-    return Format::widen(h);
-  }
+  static TENON_INLINE vf get(const Element* p, int n) { return Format::widen(load_partial(p, n)); }
   static TENON_INLINE void put(Element* p, vf v) { *reinterpret_cast<Unaligned*>(p) = Format::narrow(v); }
-  static TENON_INLINE void put(Element* p, vf v, int n) {
-    const auto h = Format::narrow(v);
-    for (int i = 0; i < n; i++) p[i] = h[i];
-  }
+  static TENON_INLINE void put(Element* p, vf v, int n) { store_partial(p, Format::narrow(v), n); }
 };
 
 void load_f32(const Transfer& t) {

@@ -51,11 +51,28 @@ struct BF16 {
   using Element = std::uint16_t;
   using Vector = vh;
   using Unaligned = vh_unaligned;
-  static TENON_INLINE vf widen(vh h) { return reinterpret_cast<vf>(__builtin_convertvector(h, vu) << 16); }
+  static TENON_INLINE vf widen(vh h) { return reinterpret_cast<vf>(lengthened(h) << 16); }
   static TENON_INLINE vh narrow(vf f) {
     const vu x = reinterpret_cast<vu>(f);
     const vu rounded = (x + 0x7fffu + ((x >> 16) & 1u)) >> 16;
-    return __builtin_convertvector(f == f ? rounded : (x >> 16) | 0x40u, vh);
+    return shortened(f == f ? rounded : (x >> 16) | 0x40u);
+  }
+
+ private:
+  // Of whole vectors: g++ 12 makes two halves of them.
+  static TENON_INLINE vu lengthened(vh h) {
+#if defined(__AVX512F__)
+    return reinterpret_cast<vu>(_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(h)));
+#else
+    return __builtin_convertvector(h, vu);
+#endif
+  }
+  static TENON_INLINE vh shortened(vu x) {
+#if defined(__AVX512F__)
+    return reinterpret_cast<vh>(_mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(x)));
+#else
+    return __builtin_convertvector(x, vh);
+#endif
   }
 };
 
