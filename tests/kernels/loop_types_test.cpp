@@ -59,6 +59,28 @@ TEST_P(LoopTypes, OneOperatorOnFloatsOf16BitsWhereTheyLie) {
     }
 }
 
+// One operator on blocks, whose other operands are computed once a row.
+TEST_P(LoopTypes, AScaleAndAShiftOfFloatsOf16Bits) {
+  for (const DType dtype : {DType::f16, DType::bf16})
+    for (const Dims& dims : {Dims{2, 5, 1}, Dims{2, 3, 49}, Dims{1, 4, 9000}, Dims{3, 70, 16}}) {
+      const Dims of_rows = {0, 1, 0};
+      LoopProgram p = program_over(dims);
+      const Reg variance = p.prim(Prim::abs, p.load({1, dtype, of_rows}));
+      const Reg scale = p.prim(Prim::rsqrt, p.prim(Prim::add, variance, p.constant(1)));
+      const Reg x = p.load(dense(p, 0, dtype)), shift = p.load({2, DType::f32, of_rows});
+      p.store(dense(p, 3, dtype), p.prim(Prim::add, p.prim(Prim::mul, x, scale), shift));
+      expect_matches_reference(p);
+      for (const Prim prim : {Prim::exp, Prim::tanh, Prim::sigmoid, Prim::mul}) {
+        LoopProgram function = program_over(dims);
+        const Reg y = function.load(dense(function, 0, dtype));
+        function.store(dense(function, 1, dtype), prim == Prim::mul
+                                                      ? function.prim(prim, y, function.constant(3))
+                                                      : function.prim(prim, y));
+        expect_matches_reference(function);
+      }
+    }
+}
+
 TEST_P(LoopTypes, AnyByteButZeroIsTrue) {
   for (const std::int64_t n : {1, 17, 3000}) {
     LoopProgram p = program_over({n});
