@@ -5,18 +5,25 @@
 // (tests/kernels/prims_test.cpp):
 //   exp 1.0 · expm1 1.9 · sigmoid 2.0 · tanh 2.5 · log 1.0
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "kernels/cpu/simd.h"
 
 namespace tenon::cpu::TENON_ISA {
 
-/// Coefficients of the highest power first.
+/// Coefficients of the highest power first. Every other power is summed beside the others: half the latency.
 template <class... C>
-static TENON_INLINE double double_polynomial(double x, double highest, C... others) {
-  double sum = highest;
-  ((sum = sum * x + others), ...);
-  return sum;
+static TENON_INLINE double double_polynomial(double x, C... coefficients) {
+  constexpr std::size_t n = sizeof...(C);
+  const double c[n] = {coefficients...}, square = x * x;
+  double first = c[0], second = c[1];
+  const auto add = [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
+    (((I % 2 == 0 ? first : second) = (I % 2 == 0 ? first : second) * square + c[I + 2]), ...);
+  };
+  add(std::make_index_sequence<n - 2>{});
+  return n % 2 == 1 ? second * x + first : first * x + second;
 }
 
 /// x = n ln 2 + r with |r| <= ln(2) / 2, where n is an integer; also e^r - 1.
