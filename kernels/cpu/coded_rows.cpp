@@ -32,6 +32,23 @@ struct Coder {
   }
 };
 
+TENON_INLINE vb lowest_bytes(vi codes) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vb>(_mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(codes)));
+#else
+  return bytes_of(reinterpret_cast<vu>(codes));
+#endif
+}
+template <bool is_signed>
+TENON_INLINE vi numbers_of(vb bytes) {
+#if defined(__AVX512F__)
+  const auto b = reinterpret_cast<__m128i>(bytes);
+  return reinterpret_cast<vi>(is_signed ? _mm512_cvtepi8_epi32(b) : _mm512_cvtepu8_epi32(b));
+#else
+  return is_signed ? widen_signed(bytes) : widen(bytes);
+#endif
+}
+
 struct Meaning {
   vf scale, zero;
   explicit TENON_INLINE Meaning(const Dequantise& d) : scale(broadcast(d.scale)), zero(broadcast(d.zero)) {}
@@ -42,9 +59,9 @@ template <Residual residual>
 TENON_INLINE vf residual_of(const Meaning& meaning, const void* row, long j, int lanes) {
   if constexpr (residual == Residual::f32) return load_lanes(static_cast<const float*>(row) + j, lanes);
   if constexpr (residual == Residual::u8)
-    return meaning.of(widen(load_lanes(static_cast<const std::uint8_t*>(row) + j, lanes)));
+    return meaning.of(numbers_of<false>(load_lanes(static_cast<const std::uint8_t*>(row) + j, lanes)));
   if constexpr (residual == Residual::i8)
-    return meaning.of(widen_signed(load_lanes(static_cast<const std::uint8_t*>(row) + j, lanes)));
+    return meaning.of(numbers_of<true>(load_lanes(static_cast<const std::uint8_t*>(row) + j, lanes)));
   return vf{};
 }
 
@@ -65,7 +82,7 @@ template <Activation::Kind kind, Residual residual, bool rounds, Result result>
       if constexpr (residual != Residual::none) x = x + residual_of<residual>(of_residual, added, j, lanes);
       x = activate<kind>(activation, x);
       if constexpr (result == Result::codes)
-        store_lanes(codes + j, bytes_of(reinterpret_cast<vu>(last.code(x))), lanes);
+        store_lanes(codes + j, lowest_bytes(last.code(x)), lanes);
       else if constexpr (result == Result::rounded)
         store_lanes(sums + j, of_last.of(last.code(x)), lanes);
       else
@@ -121,7 +138,7 @@ template <Result result>
     const auto finish_lanes = [&](long j, int lanes) __attribute__((always_inline)) {
       const vi code = table.at(first.code(load_lanes(sums + j, lanes)));
       if constexpr (result == Result::codes)
-        store_lanes(codes + j, bytes_of(reinterpret_cast<vu>(code)), lanes);
+        store_lanes(codes + j, lowest_bytes(code), lanes);
       else
         store_lanes(sums + j, of_last.of((code << sign) >> sign), lanes);
     };
@@ -165,10 +182,11 @@ void finish_coded(const CodedRows& how, const CodedTile& tile) {
     return (how.result == Result::codes ? finish_by_table<Result::codes>
                                         : finish_by_table<Result::rounded>)(how, tile);
   switch (how.activation.kind) {
+    case none: return pick<none>(how)(how, tile);
     case hardswish: return pick<hardswish>(how)(how, tile);
     case hardsigmoid: return pick<hardsigmoid>(how)(how, tile);
     case leaky_relu: return pick<leaky_relu>(how)(how, tile);
-    default: return pick<clamp>(how)(how, tile);  // the bounds of none and relu, too
+    default: return pick<clamp>(how)(how, tile);  // the bounds of relu, too
   }
 }
 

@@ -318,6 +318,14 @@ void CpuEpilogue::run_coded(const void* context, float* tile, long stride, long 
     part.codes = static_cast<std::uint8_t*>(running.buffers[1]) + row0 * self.codes_stride_ + col0;
     part.codes_stride = self.codes_stride_;
   }
+  // The next tile lies beside this one or begins below it: its lines would be waited for one by one.
+  const bool is_last = col0 + cols >= self.epilogue_.program->shape.dims[1];
+  for (long r = is_last ? rows : 0; r < (is_last ? 2 * rows : rows); ++r) {
+    const long col = is_last ? -col0 : cols;
+    if (part.residual && how.residual_type != DType::f32)
+      __builtin_prefetch(static_cast<const std::byte*>(part.residual) + r * part.residual_stride + col);
+    if (part.codes) __builtin_prefetch(part.codes + r * part.codes_stride + col, 1);
+  }
   const bool is_one_row = stride == cols && (!part.residual || part.residual_stride == cols) &&
                           (!part.codes || part.codes_stride == cols);
   if (is_one_row) part.cols = std::exchange(part.rows, 1) * cols;

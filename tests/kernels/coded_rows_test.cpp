@@ -137,6 +137,41 @@ TEST_P(FinishCodedRows, AsOneOperatorAfterTheOther) {
         }
     }
 }
+// Every code chooses another one.
+TEST_P(FinishCodedRows, ByTable) {
+  constexpr long cols = 45;
+  for (const bool first_is_signed : {false, true})
+    for (const bool is_signed : {false, true})
+      for (const Result result : {Result::codes, Result::rounded}) {
+        CodedRows how{.first = {.scale = 0.5F, .zero = 3, .low = 0, .high = 255},
+                      .result = result,
+                      .of_last = {.scale = 0.43F, .zero = 7},
+                      .by_table = true,
+                      .of_signed = is_signed};
+        if (first_is_signed) how.first = {.scale = 0.5F, .zero = -9, .low = -128, .high = 127};
+        for (std::size_t i = 0; i < how.table.size(); ++i)
+          how.table[i] = static_cast<std::uint8_t>(91 * i + 5);
+        for (long first = 0; first < 256; first += cols) {
+          std::vector<float> x(cols);
+          std::vector<std::uint8_t> codes(cols);
+          for (long c = 0; c < cols; ++c)
+            x[static_cast<std::size_t>(c)] =
+                0.5F * static_cast<float>(first + c - (first_is_signed ? 119 : 3));
+          const std::vector<float> before = x;
+          finish_coded(how, {.sums = x.data(), .codes = codes.data(), .rows = 1, .cols = cols});
+          for (std::size_t c = 0; c < x.size(); ++c) {
+            const auto code = static_cast<std::uint8_t>(
+                static_cast<int>(code_of(how.first, before[c], type_of(how.first))));
+            const std::uint8_t chosen = how.table[code];
+            const float number = is_signed ? static_cast<std::int8_t>(chosen) : chosen;
+            if (result == Result::codes)
+              ASSERT_EQ(codes[c], chosen) << before[c];
+            else
+              ASSERT_EQ(x[c], number_of(how.of_last, number)) << before[c];
+          }
+        }
+      }
+}
 TENON_EVERY_ISA(FinishCodedRows);
 
 }  // namespace
