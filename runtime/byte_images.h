@@ -23,7 +23,9 @@ struct ScaledBytes {
 
 /// The result of a group that ends so becomes the bytes, and the groups that read it hold what makes float32
 /// of them: where a convolution that multiplies bytes (OpLowering::takes_bytes) or a loop computes it, and
-/// such convolutions and loops and what is behind an anchor read it.
+/// such convolutions and loops and what is behind an anchor read it. Maxima of windows are taken of the
+/// bytes; where codes are made of a concatenation, they are made of its operands; the same codes are not made
+/// again.
 void hold_images_in_bytes(Graph& graph, const Device& device, WeightStore& weights);
 
 }  // namespace tenon

@@ -1,8 +1,13 @@
 #include "runtime/decompose.h"
 
+#include <algorithm>
+#include <span>
+#include <vector>
+
 #include "ir/build.h"
 #include "ir/ops/control.h"
 #include "ir/ops/shape.h"
+#include "ir/outline.h"
 
 namespace tenon {
 namespace {
@@ -61,13 +66,32 @@ Node* open_composite(Node& node) {
   return reshapes_outside(*group);
 }
 
+// Pointwise operators of a group are still one loop.
+Node* join(std::span<Node* const> members) {
+  const bool are_loop = members.size() > 1 && std::all_of(members.begin(), members.end(), [](const Node* n) {
+                          return n->op().is_pointwise();
+                        });
+  return are_loop ? outline(members) : nullptr;
+}
+
+// An anchor, and one loop before and one behind it; without an anchor the members.
+Node* open_group(Node& group) {
+  std::vector<Node*> members;
+  for (const auto& node : group.region().nodes()) members.push_back(node.get());
+  Node* const first = group.parent().inline_region(&group, 0);
+  const auto is_anchor = [](const Node* n) { return n->op().info().anchor; };
+  const auto anchor = std::find_if(members.begin(), members.end(), is_anchor);
+  if (anchor == members.end() || std::count_if(members.begin(), members.end(), is_anchor) != 1) return first;
+  join({anchor + 1, members.end()});
+  Node* const before = join({members.begin(), anchor});
+  return before ? before : first;
+}
+
 }  // namespace
 
 bool has_parts(const Node& node) { return node.is<Fused>() || node.op().info().op_kind == OpKind::composite; }
 
-Node* decompose(Node& node) {
-  return node.is<Fused>() ? node.parent().inline_region(&node, 0) : open_composite(node);
-}
+Node* decompose(Node& node) { return node.is<Fused>() ? open_group(node) : open_composite(node); }
 
 void decompose_composites(Region& region) {
   const Node* before = nullptr;  // the last that is no composite

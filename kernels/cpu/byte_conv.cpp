@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "kernels/cpu/byte_conv_transposed.h"
 #include "kernels/cpu/conv_gemm.h"
 #include "kernels/cpu/integer_rows.h"
 #include "kernels/cpu/row_gemm_parallel.h"
@@ -106,18 +107,21 @@ void write_image(const ConvShape& s, const ByteConv& run, float* image, ThreadPo
 }  // namespace
 
 bool byte_conv_supports(const ConvShape& s) {
-  if (s.transposed || !s.d.trivial() || s.taps() > max_conv_taps) return false;
+  if (!s.d.trivial() || s.taps() > max_conv_taps) return false;
+  if (s.transposed) return byte_conv_transposed_supports(s);
   return (s.groups == 1 || s.Cin / s.groups % bytes_of_word == 0) && ByteGroup(s).depth <= RowGemm::max_depth;
 }
 
 bool byte_conv_pays() { return runs_dot_of_bytes(); }
 
 long byte_conv_packed_size(const ConvShape& s) {
+  if (s.transposed) return byte_conv_transposed_packed_size(s);
   const ByteGroup group(s);
   return s.groups * (group.packed() + 2 * padded(group.out));
 }
 
 void pack_byte_conv(const ConvShape& s, const QuantizedB& b, float* packed, ThreadPool& pool) {
+  if (s.transposed) return pack_byte_conv_transposed(s, b, packed, pool);
   const ByteGroup group(s);
   const long width = row_gemm_tile().cols, taps = s.taps(), in_each = s.Cin / s.groups;
   auto* const sums = reinterpret_cast<std::int32_t*>(packed) + s.groups * group.packed();
@@ -147,11 +151,13 @@ void pack_byte_conv(const ConvShape& s, const QuantizedB& b, float* packed, Thre
 }
 
 long byte_conv_scratch_size(const ConvShape& s) {
+  if (s.transposed) return byte_conv_transposed_scratch_size(s);
   return s.N * ByteImage(s).image() + 2 * s.groups * padded(s.Cout / s.groups);
 }
 
 void byte_conv(const ConvShape& s, const ByteConv& run, float* scratch, ThreadPool& pool) {
   TENON_CHECK(byte_conv_supports(s));
+  if (s.transposed) return byte_conv_transposed(s, run, scratch, pool);
   const bool in_place = is_read_in_place(s, run);
   const ByteImage view = in_place ? ByteImage(s, run.in_stride) : ByteImage(s);
   const ByteGroup group(s);
@@ -195,7 +201,7 @@ void byte_conv(const ConvShape& s, const ByteConv& run, float* scratch, ThreadPo
     r.hook_stores = run.out == nullptr;
     if (run.out) r.c = run.out + g * group.out;
     r.c_stride = run.out_stride;
-    r.c_rows.x_stride = 1;
+    r.c_rows = run.out_rows;
     r.epilogue = run.epilogue.from(0, g * group.out);
     r.hook_col = g * group.out;
     run_row_gemm(r, pool);

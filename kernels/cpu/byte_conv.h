@@ -4,11 +4,12 @@
 
 #include "kernels/conv_shape.h"
 #include "kernels/cpu/quantized_gemm.h"
+#include "kernels/cpu/row_gemm.h"
 
 namespace tenon::cpu {
 
 /// 2-d or 1-d ones of up to 16384 taps and channels an output, whose groups have whole words of four
-/// channels.
+/// channels. Transposed ones have one group, and each output reads something.
 bool byte_conv_supports(const ConvShape& shape);
 /// Is it faster than float32 on this CPU?
 bool byte_conv_pays();
@@ -16,7 +17,8 @@ bool byte_conv_pays();
 /// Words of four bytes that pack_byte_conv writes: panels of four bytes of consecutive channels; then of each
 /// output channel the sum of its codes, and its scale.
 long byte_conv_packed_size(const ConvShape& shape);
-/// `b` is the matrix [Cin / groups * taps, Cout] of the filters. A code without its zero point has 8 bits.
+/// `b` is the matrix [Cin / groups * taps, Cout] of the filters, transposed ones too. A code without its zero
+/// point has 8 bits.
 void pack_byte_conv(const ConvShape& shape, const QuantizedB& b, float* packed, ThreadPool& pool);
 
 /// An image of whole multiples of a scale, channels last.
@@ -27,10 +29,11 @@ struct ByteConv {
   bool in_is_signed = false;
   long in_stride = 0;  // elements between pixels
   float in_scale = 1;
-  int least = 0;  // at most 0, from -255 on, where there is padding
+  int least = 0;  // at most 0, from -255 on, where there is padding or the convolution is transposed
   const float* packed = nullptr;
   float* out = nullptr;  // null: the epilogue's hook writes the result elsewhere
   long out_stride = 0;
+  RowMap out_rows = {.x_stride = 1};  // output pixel m is the one that this says; linear for a hook
   Epilogue epilogue = {};  // of sums in float32: columns are output channels, rows are output pixels
 };
 /// Words of scratch that a run needs.

@@ -1,42 +1,16 @@
 // Transposed convolution: outputs at the same position modulo the stride use the same taps, so each such
 // phase is a stride-1 convolution of the input whose results are scattered over the output with the stride.
 #include <algorithm>
-#include <array>
 
 #include "base/error.h"
 #include "kernels/cpu/conv_gemm.h"
 #include "kernels/cpu/conv_halo.h"
+#include "kernels/cpu/conv_phases.h"
+#include "kernels/cpu/row_epilogue.h"
 #include "kernels/cpu/row_gemm_parallel.h"
 
 namespace tenon::cpu {
 namespace {
-
-constexpr long max_axis_taps = 512;
-
-long positive_mod(long a, long b) { return (a % b + b) % b; }
-
-// One phase of one axis: outputs first, first + stride, ... (count of them); output j reads input j +
-// offset[t] with tap[t].
-struct AxisPhase {
-  long first = 0;
-  long count = 0;
-  long taps = 0;
-  std::array<long, max_axis_taps> tap;
-  std::array<long, max_axis_taps> offset;
-
-  AxisPhase(const ConvAxis& a, long out, long phase) {
-    // Output o and tap k meet input i where o + pad = i * stride + k * dilation.
-    first = positive_mod(phase - a.pad_before, a.stride);
-    count = out > first ? (out - first + a.stride - 1) / a.stride : 0;
-    for (long k = 0; k < a.kernel; k++) {
-      const long reach = first + a.pad_before - k * a.dilation;
-      if (positive_mod(reach, a.stride) != 0) continue;
-      tap[static_cast<std::size_t>(taps)] = k;
-      offset[static_cast<std::size_t>(taps)] = (reach - positive_mod(reach, a.stride)) / a.stride;
-      taps++;
-    }
-  }
-};
 
 // The padding that lets every phase of the axis read without bounds checks.
 Padding padding_of(const ConvAxis& a, long out) {
@@ -104,17 +78,6 @@ void each_phase(const ConvShape& s, Body body) {
       }
     }
   }
-}
-
-void apply_hook(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
-  constexpr long floats_per_chunk = 2048;
-  const long rows = s.N * s.out_pixels();
-  const long step = std::max(1L, floats_per_chunk / s.Cout);
-  pool.parallel_for((rows + step - 1) / step, [&](long chunk, int) {
-    const long row = chunk * step;
-    run.epilogue.hook(run.epilogue.context, run.out + row * run.out_stride, run.out_stride, row,
-                      std::min(step, rows - row), 0, s.Cout);
-  });
 }
 
 }  // namespace
@@ -198,7 +161,8 @@ void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
       }
     });
   }
-  if (run.epilogue.hook) apply_hook(s, run, pool);
+  if (run.epilogue.hook)
+    run_hook(run.epilogue, run.out, run.out_stride, {.rows = s.N * s.out_pixels(), .cols = s.Cout}, pool);
 }
 
 }  // namespace tenon::cpu

@@ -61,6 +61,7 @@ struct Epilogue {
   Activation activation = Activation::none;
   TileHook hook = nullptr;
   const void* context = nullptr;
+  bool hook_takes_tiles = false;  // it costs no more on pieces as small as a register tile
   /// Of each row of the result, that of the residual; null: the same. Products alone look at it.
   const long* residual_rows = nullptr;
   const float* added = nullptr;  // laid out like the result, or null; not the result's memory

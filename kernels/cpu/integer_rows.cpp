@@ -39,6 +39,15 @@ std::uint32_t bytes_of_grid(const float* __restrict row, long count, float inver
          static_cast<std::uint32_t>(least) * static_cast<std::uint32_t>(count);
 }
 
+void floats_of_bytes(const std::uint8_t* __restrict row, long count, bool is_signed, float zero, float scale,
+                     float* __restrict to) {
+  if (is_signed)
+    for (long k = 0; k < count; k++)
+      to[k] = (static_cast<float>(static_cast<std::int8_t>(row[k])) - zero) * scale;
+  else
+    for (long k = 0; k < count; k++) to[k] = (static_cast<float>(row[k]) - zero) * scale;
+}
+
 void finish_row(const FinishedRow& row, long count, std::uint32_t* __restrict c) {
   const std::uint32_t *const products = row.products, *const b_sums = row.b_sums,
                              *const offsets = row.offsets;

@@ -23,6 +23,11 @@ TENON_PER_ISA(BytesOfRow, bytes_of_row, bytes_of_row)
 using BytesOfGrid = std::uint32_t(const float* row, long count, float inverse, int least, std::uint8_t* to);
 TENON_PER_ISA(BytesOfGrid, bytes_of_grid, bytes_of_grid)
 
+/// to[k] = (row[k] - zero) * scale, of signed bytes or of unsigned ones.
+using FloatsOfBytes = void(const std::uint8_t* row, long count, bool is_signed, float zero, float scale,
+                           float* to);
+TENON_PER_ISA(FloatsOfBytes, floats_of_bytes, floats_of_bytes)
+
 /// c[n] = products[n] + least * b_sums[n] + a_sum * offsets[n], modulo 2^32.
 struct FinishedRow {
   const std::uint32_t *products, *b_sums, *offsets;

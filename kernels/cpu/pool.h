@@ -12,7 +12,7 @@ struct PoolRun {
   long in_stride = 0;  // elements between pixels
   void* out = nullptr;
   long out_stride = 0;
-  DType type = DType::f32;  // or f64 or bf16, of which means are summed in float32
+  DType type = DType::f32;  // or f64; bf16, of which means are summed in float32; of maxima u8 or i8
   /// Of maxima in float32 and float64: where each lies in its image's flattened spatial dims, or null.
   std::int64_t* places = nullptr;
   long places_stride = 0;

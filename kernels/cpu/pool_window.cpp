@@ -90,6 +90,28 @@ void window_of_doubles(const PoolWindow& w, long channels) {
   for (; c < channels; c++) doubles_of_window<Op, 1>(w, c);
 }
 
+template <class Byte, Byte least, long Count>
+TENON_INLINE void bytes_of_window(const PoolWindow& w, long c) {
+  Byte v[Count];
+  for (long i = 0; i < Count; i++) v[i] = least;
+  for (long z = 0; z < w.counts[0]; z++) {
+    for (long y = 0; y < w.counts[1]; y++) {
+      const auto* p = static_cast<const Byte*>(w.in) + z * w.strides[0] + y * w.strides[1] + c;
+      for (long x = 0; x < w.counts[2]; x++, p += w.strides[2])
+        for (long i = 0; i < Count; i++) v[i] = p[i] > v[i] ? p[i] : v[i];
+    }
+  }
+  auto* const out = static_cast<Byte*>(w.out) + c;
+  for (long i = 0; i < Count; i++) out[i] = v[i];
+}
+template <class Byte, Byte least>
+void max_of_bytes(const PoolWindow& w, long channels) {
+  long c = 0;
+  for (; c + 4 * VL <= channels; c += 4 * VL) bytes_of_window<Byte, least, 4 * VL>(w, c);
+  for (; c + VL <= channels; c += VL) bytes_of_window<Byte, least, VL>(w, c);
+  for (; c < channels; c++) bytes_of_window<Byte, least, 1>(w, c);
+}
+
 template <class Op>
 void window(const PoolWindow& w, long channels) {
   switch (w.type) {
@@ -101,7 +123,11 @@ void window(const PoolWindow& w, long channels) {
 
 }  // namespace
 
-void max_of_window(const PoolWindow& w, long channels) { window<Max>(w, channels); }
+void max_of_window(const PoolWindow& w, long channels) {
+  if (w.type == DType::u8) return max_of_bytes<std::uint8_t, 0>(w, channels);
+  if (w.type == DType::i8) return max_of_bytes<std::int8_t, -128>(w, channels);
+  window<Max>(w, channels);
+}
 void mean_of_window(const PoolWindow& w, long channels) { window<Mean>(w, channels); }
 
 }  // namespace tenon::cpu::TENON_ISA

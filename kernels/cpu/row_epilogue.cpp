@@ -1,5 +1,7 @@
 #include "kernels/cpu/row_epilogue.h"
 
+#include <algorithm>
+
 #include "kernels/cpu/row_gemm.h"
 
 namespace tenon::cpu {
@@ -21,6 +23,16 @@ void finish_sums(const Epilogue& epilogue, long row, long first, long cols, cons
   r.hook_row = row;
   r.hook_col = first;
   row_gemm(r, {0, 1, 0, (cols + tile.cols - 1) / tile.cols});
+}
+
+void run_hook(const Epilogue& epilogue, float* c, long stride, const ResultSize& size, ThreadPool& pool) {
+  constexpr long floats_per_chunk = 2048;
+  const long step = std::max(1L, floats_per_chunk / size.cols);
+  pool.parallel_for((size.rows + step - 1) / step, [&](long chunk, int) {
+    const long row = chunk * step;
+    epilogue.hook(epilogue.context, c + row * stride, stride, row, std::min(step, size.rows - row), 0,
+                  size.cols);
+  });
 }
 
 }  // namespace tenon::cpu

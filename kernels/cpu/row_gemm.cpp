@@ -299,6 +299,14 @@ class Block {
     }
   }
 
+  // Runs the hook over row tile t, where it was written: to `hot`, or else to C.
+  void finish_tile(float* hot, long hot_stride, long t, Columns cols) const {
+    const long row = tiles_.first(t);
+    float* const c = hot ? hot : g_.c + offsets_.c[row - first_row_] + cols.first;
+    g_.epilogue.hook(g_.epilogue.context, c, hot ? hot_stride : g_.c_stride, g_.hook_row + row,
+                     tiles_.rows_of(t), g_.hook_col + cols.first, cols.count);
+  }
+
   // Runs the hook over the hot tile and stores it.
   void finish_hot_tile(float* hot, long t_begin, long t_end, Columns cols) const {
     const long row = tiles_.first(t_begin);
@@ -384,8 +392,38 @@ bool through_hot_tile(const RowGemm& g, const DepthBlock& k) {
   return !g.epilogue.rounded && (g.c_halves || (g.epilogue.hook && k.last));
 }
 
+bool hook_takes_tiles(const RowGemm& g, const DepthBlock& k) {
+  return k.last && g.epilogue.hook && g.epilogue.hook_takes_tiles && !g.epilogue.rounded && !g.c_halves;
+}
+
+// The hook takes each tile as soon as it is there: a line of the cache of bytes wide.
+void run_tiles_and_hook(const RowGemm& g, const Block& block, const RowTiles& tiles, const RowGemmPart& part,
+                        long t_begin, long t_end, const DepthBlock& k) {
+  constexpr long line = 64;
+  const long panels = larger(line / panel_cols, panels_at_once(static_cast<int>(tiles.rows_of(0))));
+  const long width = panels * panel_cols;
+  alignas(64) float sums[tile_rows * line];  // few rows of several panels are no more
+  float* const out = g.hook_stores ? sums : nullptr;
+  const auto run = [&](long t, long p, Later later) {
+    const long p_end = smaller(p + panels, part.panel_end);
+    block.run(t, p, p_end, k, out, width, later);
+    block.finish_tile(out, width, t, {p * panel_cols, smaller(g.cols, p_end * panel_cols) - p * panel_cols});
+  };
+  if (t_end == t_begin + 1 || k.runs * k.length * g.cols <= small_b) {
+    for (long t = t_begin; t < t_end; t++)
+      for (long p = part.panel_begin; p < part.panel_end; p += panels) run(t, p, {nullptr, 0});
+    return;
+  }
+  for (long p = part.panel_begin; p < part.panel_end; p += panels)
+    for (long t = t_begin; t < t_end; t++) {
+      const bool is_last = p + panels >= part.panel_end;
+      run(t, p, is_last ? Later{nullptr, 0} : block.share_of(p + panels, k, t, t_begin, t_end));
+    }
+}
+
 void run_tiles(const RowGemm& g, const Block& block, const RowTiles& tiles, const RowGemmPart& part,
                long t_begin, long t_end, const DepthBlock& k) {
+  if (hook_takes_tiles(g, k)) return run_tiles_and_hook(g, block, tiles, part, t_begin, t_end, k);
   if (!through_hot_tile(g, k)) {
     const bool rows_outside = t_end == t_begin + 1 || k.runs * k.length * g.cols <= small_b;
     const long step = rows_outside ? part.panel_end - part.panel_begin : 1;

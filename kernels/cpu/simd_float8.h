@@ -3,12 +3,9 @@
 #include <type_traits>
 
 #include "base/float8.h"
-#include "kernels/cpu/simd_half.h"
+#include "kernels/cpu/simd_bytes.h"
 
 namespace tenon::cpu::TENON_ISA {
-
-typedef std::uint8_t vb __attribute__((vector_size(VL)));
-typedef std::uint8_t vb_unaligned __attribute__((vector_size(VL), aligned(1), may_alias));
 
 /// A format of base/float8.h as the 16-bit ones are written in simd_half.h.
 template <class T>
@@ -48,10 +45,6 @@ struct F8 {
   }
 
  private:
-  // In two steps: g++ moves bytes one by one in one.
-  static TENON_INLINE vb bytes_of(vu codes) {
-    return __builtin_convertvector(__builtin_convertvector(codes, vh), vb);
-  }
   static constexpr float unit = __builtin_bit_cast(float, T::subnormal_unit);
   static constexpr float least = __builtin_bit_cast(float, T::subnormal_unit - (23u << 23));
 };

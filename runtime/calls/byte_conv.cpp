@@ -19,22 +19,22 @@ bool fits(const CodeRange& codes, const NumberGrid& image, std::int64_t depth) {
 }
 
 // Padding is 0, which is to be one of the numbers.
-bool holds_padding(const Conv& conv, const NumberGrid& image) {
-  const auto& pads = conv.pad;
+bool holds_padding(const Node& node, const NumberGrid& image) {
+  const auto* const conv = node.as<Conv>();
   return (image.least <= 0 && image.least >= -255) ||
-         std::all_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad == 0; });
+         (conv && std::all_of(conv->pad.begin(), conv->pad.end(), [](std::int64_t pad) { return pad == 0; }));
 }
 
 }  // namespace
 
 std::optional<ByteConvNumbers> ByteConvNumbers::of(const Node& node, const Group& group,
                                                    WeightStore& weights) {
-  const auto* conv = node.as<Conv>();
-  if (!conv || node.output()->dtype() != DType::f32) return std::nullopt;
+  const bool is_transposed = node.is<ConvTranspose>();
+  if ((!node.is<Conv>() && !is_transposed) || node.output()->dtype() != DType::f32) return std::nullopt;
   const Value* const x = node.input(0);
   const auto image = group.contains(x) ? grid_of(x, &group.node()) : grid_of(group.outer(x));
-  if (!image || !holds_padding(*conv, *image)) return std::nullopt;
-  auto filters = QuantizedMatrix::match_filters(group.outer(node.input(1)));
+  if (!image || !holds_padding(node, *image)) return std::nullopt;
+  auto filters = QuantizedMatrix::match_filters(group.outer(node.input(1)), is_transposed);
   const auto codes = filters ? code_range(weights, *filters) : std::nullopt;
   if (!codes || !fits(*codes, *image, filters->K())) return std::nullopt;
   return ByteConvNumbers{*image, std::move(*filters)};

@@ -73,10 +73,11 @@ std::optional<ConvCall> ConvCall::match_halves(const Planner& planner, const Gro
 }
 
 std::optional<ConvCall> ConvCall::match_shape(const Group& group) {
-  if (const Node* const anchor = find_anchor(group, op_info<Conv>()))
-    return call_of(group, *anchor, group.outer(anchor->input(0)));
+  const Node* anchor = find_anchor(group, op_info<Conv>());
+  if (!anchor) anchor = find_anchor(group, op_info<ConvTranspose>());
+  if (anchor) return call_of(group, *anchor, group.outer(anchor->input(0)));
   for (const Node* member : group.members()) {
-    if (!member->is<Conv>()) continue;
+    if (!member->is<Conv>() && !member->is<ConvTranspose>()) continue;
     const auto made = ScaledBytes::of(member->input(0));
     if (!made || group.contains(made->bytes)) return std::nullopt;
     return call_of(group, *member, group.outer(made->bytes));

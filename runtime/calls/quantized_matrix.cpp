@@ -287,11 +287,12 @@ std::optional<Formula> formula_of_numbers(const Value* value) {
 
 }  // namespace
 
-std::optional<QuantizedMatrix> QuantizedMatrix::match_filters(const Value* value) {
+std::optional<QuantizedMatrix> QuantizedMatrix::match_filters(const Value* value, bool of_transposed) {
   if (value->rank() < 3) return std::nullopt;
   auto f = formula_of_numbers(value);
   if (!f) return std::nullopt;
-  const auto flatten = [](View& view) {
+  const auto flatten = [&](View& view) {
+    if (of_transposed) std::swap(view.axes[0], view.axes[1]);
     for (std::size_t i = 2; i < view.axes.size(); ++i)
       view.axes[1].insert(view.axes[1].end(), view.axes[i].begin(), view.axes[i].end());
     view.axes.resize(2);

@@ -31,8 +31,9 @@ class QuantizedMatrix {
   /// computes the weights in 16-bit floats, that rounding is left out.
   static std::optional<QuantizedMatrix> match(const Value* value, bool is_transposed);
 
-  /// The filters [N, channels, ...] of a convolution, as transposed.
-  static std::optional<QuantizedMatrix> match_filters(const Value* value);
+  /// The filters [N, channels, ...] of a convolution, or [channels, N, ...] of a transposed one: k counts
+  /// channels and taps.
+  static std::optional<QuantizedMatrix> match_filters(const Value* value, bool of_transposed = false);
 
   std::int64_t K() const { return K_; }
   std::int64_t N() const { return N_; }

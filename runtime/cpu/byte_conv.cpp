@@ -44,7 +44,13 @@ class ByteConvStep : public CpuStep {
 };
 
 std::string form_of(const ConvShape& s) {
-  return fmt::format("bytes {} {} {}, {} {}", s.Cin, s.Cout, s.groups, s.h.kernel, s.w.kernel);
+  const std::string form =
+      fmt::format("bytes {} {} {}, {} {}", s.Cin, s.Cout, s.groups, s.h.kernel, s.w.kernel);
+  if (!s.transposed) return form;
+  const auto axis = [](const ConvAxis& a) {
+    return fmt::format(", {} {} {} {}", a.stride, a.dilation, a.pad_before, a.pad_after);
+  };
+  return form + " transposed" + axis(s.h) + axis(s.w);
 }
 
 std::optional<ByteConvCall> match(const Planner& planner, const Group& group) {
@@ -110,20 +116,18 @@ std::vector<Candidate> lower_byte_conv(const Planner& planner, const Group& grou
 
 bool takes_bytes(const Node& member, const Group& group, WeightStore& weights) {
   if (!cpu::byte_conv_pays()) return false;
-  const auto* conv = member.as<Conv>();
-  const Value* const filters = group.outer(member.input(1));
-  const std::size_t rank = member.output()->rank();
-  if (!conv || rank < 3 || rank > 4) return false;
-  const ConvShape shape = conv_shape(*conv, eval(member.input(0)->shape(), {}), eval(filters->shape(), {}));
-  if (group.members().size() > 1 && shape.Cout < CpuEpilogue::fewest_columns) return false;
-  return shape.flops() > 0 && cpu::byte_conv_supports(shape) && ByteConvNumbers::of(member, group, weights);
+  const auto call = ConvCall::match_shape(group);
+  return call && call->anchor == &member && call->shape.flops() > 0 && cpu::byte_conv_supports(call->shape) &&
+         ByteConvNumbers::of(member, group, weights);
 }
 
 }  // namespace
 
 std::vector<OpLowering> byte_conv_lowerings() {
-  return {
-      {.op = &op_info<Conv>(), .lower = lower_byte_conv, .channels_last = true, .takes_bytes = takes_bytes}};
+  std::vector<OpLowering> all;
+  for (const OpInfo* op : {&op_info<Conv>(), &op_info<ConvTranspose>()})
+    all.push_back({.op = op, .lower = lower_byte_conv, .channels_last = true, .takes_bytes = takes_bytes});
+  return all;
 }
 
 bool has_byte_kernel(const Planner& planner, const Group& group) {

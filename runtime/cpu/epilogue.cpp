@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "kernels/cpu/loop_patterns.h"
 #include "kernels/cpu/rounded_rows.h"
 #include "runtime/centred_bytes.h"
+#include "runtime/cpu/coded_epilogue.h"
 #include "runtime/index_fault.h"
 
 namespace tenon {
@@ -135,7 +137,7 @@ class Recogniser {
 
 }  // namespace
 
-std::optional<CpuEpilogue> CpuEpilogue::compile(Epilogue epilogue) {
+std::optional<CpuEpilogue> CpuEpilogue::compile(Epilogue epilogue, std::int64_t fewest) {
   CpuEpilogue compiled;
   compiled.epilogue_ = std::move(epilogue);
   const Epilogue& e = compiled.epilogue_;
@@ -151,7 +153,15 @@ std::optional<CpuEpilogue> CpuEpilogue::compile(Epilogue epilogue) {
     }
     return compiled;
   }
-  if (e.program->shape.dims[1] < fewest_columns || e.operands.size() + 1 > max_buffers) return std::nullopt;
+  if (auto known = coded_program(*e.program)) {
+    compiled.coded_ = known->rows;
+    if (known->residual) {
+      compiled.added_ = static_cast<std::size_t>(known->residual->buffer);
+      compiled.added_row_stride_ = known->residual->strides[0];
+    }
+    return compiled;
+  }
+  if (e.program->shape.dims[1] < fewest || e.operands.size() + 1 > max_buffers) return std::nullopt;
   LoopProgram program = *e.program;
   if (!is_byte(program.code.operands.back().dtype)) {
     // Kernels store what it leaves in float32, rounded as it is already.
@@ -165,6 +175,12 @@ std::optional<CpuEpilogue> CpuEpilogue::compile(Epilogue epilogue) {
 
 std::string CpuEpilogue::text() const {
   if (kernel_) return epilogue_.text();
+  if (coded_) {
+    Epilogue before = epilogue_;
+    before.program.reset();
+    return before.text() + (added_ ? "+residual" : "") + std::string(name(coded_->activation.kind)) +
+           (coded_->by_table ? "+table" : "+codes");
+  }
   Epilogue in_kernel = epilogue_;
   in_kernel.program.reset();
   in_kernel.relu = false;
@@ -175,6 +191,8 @@ std::string CpuEpilogue::text() const {
 }
 
 void CpuEpilogue::write_bytes(long row_stride) {
+  codes_stride_ = row_stride;
+  if (coded_) return;
   LoopProgram program = *epilogue_.program;
   program.shape.operands.back().strides = {row_stride, 1};
   kernel_ = cpu::LoopKernel::compile_epilogue(program, piece_rows, piece_cols);
@@ -204,7 +222,7 @@ cpu::Epilogue CpuEpilogue::bind(const CpuFrame& frame, Running& running, long fi
   if (bias_) epilogue.bias = frame.at<const float>(*bias_);
   if (residual_) epilogue.residual = frame.at<const float>(*residual_);
   epilogue.activation = activation_;
-  if (added_ && !rounded_) {
+  if (added_ && !rounded_ && !coded_) {
     epilogue.added = frame.at<const float>(buffers_[*added_]);
     epilogue.added_stride = added_row_stride_;
   }
@@ -221,6 +239,13 @@ cpu::Epilogue CpuEpilogue::bind(const CpuFrame& frame, Running& running, long fi
     epilogue.hook = run_rounded;
     epilogue.context = &running;
   }
+  if (coded_) {
+    running.buffers[0] = added_ ? frame.at<void>(buffers_[*added_]) : nullptr;
+    running.buffers[1] = bytes ? frame.at<void>(*bytes) : nullptr;
+    epilogue.hook = run_coded;
+    epilogue.hook_takes_tiles = true;
+    epilogue.context = &running;
+  }
   if (!kernel_) return epilogue;
   for (std::size_t i = 0; i < buffers_.size(); ++i) running.buffers[i] = frame.at<void>(buffers_[i]);
   if (bytes) running.buffers[buffers_.size()] = frame.at<void>(*bytes);
@@ -232,7 +257,8 @@ cpu::Epilogue CpuEpilogue::bind(const CpuFrame& frame, Running& running, long fi
 std::optional<CpuEpilogue> find_epilogue(const Planner& planner, const Group& group, const Node& anchor,
                                          const Value* bias, const Order& order, EpilogueOptions options) {
   auto match = Epilogue::match(planner, group, anchor, bias, order, options);
-  return match ? CpuEpilogue::compile(*std::move(match)) : std::nullopt;
+  if (!match) return std::nullopt;
+  return CpuEpilogue::compile(*std::move(match), options.bytes ? 1 : CpuEpilogue::fewest_columns);
 }
 
 bool CpuEpilogue::find_rows(const CpuFrame& frame, cpu::Epilogue& epilogue, long rows, void* scratch) const {
@@ -273,6 +299,37 @@ void CpuEpilogue::run_rounded(const void* context, float* tile, long stride, lon
                                          .rows = count,
                                          .cols = cols});
   }
+}
+
+void CpuEpilogue::run_coded(const void* context, float* tile, long stride, long row0, long rows, long col0,
+                            long cols) {
+  const auto& running = *static_cast<const Running*>(context);
+  const CpuEpilogue& self = *running.self;
+  const cpu::CodedRows& how = *self.coded_;
+  row0 += running.first_row;
+  cpu::CodedTile part{.sums = tile, .sums_stride = stride, .rows = rows, .cols = cols};
+  if (how.adds) {
+    const long at = row0 * self.added_row_stride_ + col0;
+    part.residual = static_cast<const std::byte*>(running.buffers[0]) +
+                    at * static_cast<long>(size_of(how.residual_type));
+    part.residual_stride = self.added_row_stride_;
+  }
+  if (how.result == cpu::CodedRows::Result::codes) {
+    part.codes = static_cast<std::uint8_t*>(running.buffers[1]) + row0 * self.codes_stride_ + col0;
+    part.codes_stride = self.codes_stride_;
+  }
+  // The next tile lies beside this one or begins below it: its lines would be waited for one by one.
+  const bool is_last = col0 + cols >= self.epilogue_.program->shape.dims[1];
+  for (long r = is_last ? rows : 0; r < (is_last ? 2 * rows : rows); ++r) {
+    const long col = is_last ? -col0 : cols;
+    if (part.residual && how.residual_type != DType::f32)
+      __builtin_prefetch(static_cast<const std::byte*>(part.residual) + r * part.residual_stride + col);
+    if (part.codes) __builtin_prefetch(part.codes + r * part.codes_stride + col, 1);
+  }
+  const bool is_one_row = stride == cols && (!part.residual || part.residual_stride == cols) &&
+                          (!part.codes || part.codes_stride == cols);
+  if (is_one_row) part.cols = std::exchange(part.rows, 1) * cols;
+  cpu::finish_coded(how, part);
 }
 
 void CpuEpilogue::run_bytes(const void* context, float* tile, long stride, long row0, long rows, long col0,

@@ -1,9 +1,10 @@
 // An epilogue on the CPU: by the kernels where it is bias, residual, an activation and a second residual, or
-// the same rounded to 16 bits, else by a loop program on the hot tile.
+// the same rounded to 16 bits, or to codes of 8 bits, else by a loop program on the hot tile.
 #pragma once
 #include <array>
 #include <optional>
 
+#include "kernels/cpu/coded_rows.h"
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/loop_kernel.h"
 #include "runtime/calls/epilogue.h"
@@ -16,11 +17,11 @@ class CpuEpilogue {
  public:
   /// On fewer columns, a program costs more for each tile than in a pass of its own.
   static constexpr std::int64_t fewest_columns = 16;
-  /// nullopt where tiles are too narrow for its program, or it reads too much.
-  static std::optional<CpuEpilogue> compile(Epilogue epilogue);
+  /// nullopt where tiles have fewer columns than a program is to be given, or it reads too much.
+  static std::optional<CpuEpilogue> compile(Epilogue epilogue, std::int64_t fewest = fewest_columns);
 
   const Epilogue& match() const { return epilogue_; }
-  /// "+bias+residual+hardswish", "+silu+residual", "+tile"
+  /// "+bias+residual+hardswish", "+silu+residual", "+bias+codes", "+tile"
   std::string text() const;
 
   /// Finds its operands in the plan.
@@ -54,6 +55,8 @@ class CpuEpilogue {
                        long cols);
   static void run_bytes(const void* context, float* tile, long stride, long row0, long rows, long col0,
                         long cols);
+  static void run_coded(const void* context, float* tile, long stride, long row0, long rows, long col0,
+                        long cols);
   static void run_rounded(const void* context, float* tile, long stride, long row0, long rows, long col0,
                           long cols);
 
@@ -61,8 +64,10 @@ class CpuEpilogue {
   std::optional<cpu::LoopKernel> kernel_;  // null where the kernels do all of it
   cpu::Activation activation_;
   std::optional<cpu::RoundedRows> rounded_;  // what they do on each tile that is done
-  /// An operand of the program: what is added behind the activation; of rounded_, before it, maybe in 16
-  /// bits.
+  std::optional<cpu::CodedRows> coded_;
+  std::int64_t codes_stride_ = 0;  // of rows of a result of bytes
+  /// An operand of the program: what is added behind the activation; of rounded_ and coded_, before it, maybe
+  /// in fewer bits.
   std::optional<std::size_t> added_;
   std::int64_t added_row_stride_ = 0;
   std::optional<Address> bias_, residual_, residual_rows_;

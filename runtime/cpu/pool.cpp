@@ -1,8 +1,9 @@
-// Pooling in f32, f64 and bf16.
+// Pooling in f32, f64 and bf16, maxima in bytes, too.
 #include "kernels/cpu/pool.h"
 
 #include "ir/ops/pool.h"
 #include "runtime/calls/pool.h"
+#include "runtime/centred_bytes.h"
 #include "runtime/cpu/step.h"
 
 namespace tenon {
@@ -62,7 +63,10 @@ std::vector<Candidate> lower_pool(const Planner& planner, const Group& group) {
   if (!call) return {};
   const DType type = call->x->dtype();
   const bool finds_places = group.node().num_outputs() > 1;
-  if (type != DType::f32 && type != DType::f64 && (type != DType::bf16 || finds_places)) return {};
+  const bool is_max = call->kind == PoolCall::Kind::max || call->kind == PoolCall::Kind::adaptive_max;
+  const bool has_type = type == DType::f32 || type == DType::f64 ||
+                        (!finds_places && (type == DType::bf16 || (is_max && is_byte(type))));
+  if (!has_type) return {};
   const Order order = channels_last(call->x->rank());
   const double copies =
       planner.estimate_copy(call->x, [&](const Strided& t) { return row_stride(t, order).has_value(); });
@@ -74,13 +78,21 @@ std::vector<Candidate> lower_pool(const Planner& planner, const Group& group) {
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, info); }}};
 }
 
+bool takes_bytes(const Node& member, const Group& group, WeightStore&) {
+  return group.members().size() == 1 && PoolCall::match(Group(member)).has_value();
+}
+
 }  // namespace
 
 std::vector<OpLowering> pool_lowerings() {
   std::vector<OpLowering> all;
   for (const OpInfo* op :
        {&op_info<MaxPool>(), &op_info<AvgPool>(), &op_info<AdaptiveAvgPool>(), &op_info<AdaptiveMaxPool>()})
-    all.push_back({.op = op, .lower = lower_pool, .channels_last = true, .widens = true});
+    all.push_back({.op = op,
+                   .lower = lower_pool,
+                   .channels_last = true,
+                   .widens = true,
+                   .takes_bytes = op == &op_info<MaxPool>() ? takes_bytes : nullptr});
   for (const OpInfo* op : {&op_info<MaxPoolIndices>(), &op_info<AdaptiveMaxPoolIndices>()})
     all.push_back({.op = op, .lower = lower_pool, .channels_last = true, .alone = true, .widens = true});
   return all;

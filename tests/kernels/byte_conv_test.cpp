@@ -27,8 +27,19 @@ const std::vector<ConvShape>& shapes() {
       {.N = 1, .Cin = 24, .Cout = 150, .w = axis(37, 5, 1, 2)},
       {.N = 1, .Cin = 4, .Cout = 32, .h = axis(3, 1), .w = axis(1024, 1)},
       {.N = 1, .Cin = 512, .Cout = 16, .h = axis(4, 3, 1, 1), .w = axis(4, 3, 1, 1)},
+      {.N = 2, .Cin = 8, .Cout = 33, .h = axis(5, 2, 2), .w = axis(7, 2, 2), .transposed = true},
+      {.N = 1, .Cin = 6, .Cout = 5, .h = axis(4, 4, 2, 1), .w = axis(3, 3, 2, 1), .transposed = true},
+      {.N = 1, .Cin = 4, .Cout = 16, .h = axis(3, 5, 3), .w = axis(4, 3, 1, 0, 2), .transposed = true},
+      {.N = 1, .Cin = 16, .Cout = 20, .w = axis(9, 8, 4, 2), .transposed = true},
   };
   return all;
+}
+
+// The place that output o reads with tap k; -1: none.
+long read_by(const ConvShape& s, const ConvAxis& a, long o, long k) {
+  if (!s.transposed) return o * a.stride + k * a.dilation - a.pad_before;
+  const long reach = o + a.pad_before - k * a.dilation;
+  return reach % a.stride == 0 ? reach / a.stride : -1;
 }
 
 constexpr int zero_point = 77;
@@ -85,8 +96,7 @@ struct Layer {
             for (long c = 0; c < in_each; c++)
               for (long ky = 0; ky < s.h.kernel; ky++)
                 for (long kx = 0; kx < s.w.kernel; kx++) {
-                  const long row = y * s.h.stride + ky * s.h.dilation - s.h.pad_before;
-                  const long col = x * s.w.stride + kx * s.w.dilation - s.w.pad_before;
+                  const long row = read_by(s, s.h, y, ky), col = read_by(s, s.w, x, kx);
                   if (row < 0 || row >= s.h.in || col < 0 || col >= s.w.in) continue;
                   const long channel = o / (s.Cout / s.groups) * in_each + c;
                   const long at = ((n * s.h.in + row) * s.w.in + col) * s.Cin + channel;
@@ -158,7 +168,14 @@ TEST(ByteConv, TakesNoGroupsThatCutWordsOfFourChannelsAndNoSumsThatAreTooDeep) {
   EXPECT_FALSE(byte_conv_supports({.Cin = 12, .Cout = 12, .h = one, .w = one, .groups = 6}));
   EXPECT_FALSE(byte_conv_supports({.Cin = 4096, .Cout = 8, .h = axis(5, 3), .w = axis(5, 3)}));
   EXPECT_FALSE(byte_conv_supports({.Cin = 8, .Cout = 8, .h = one, .w = one, .d = axis(3, 3)}));
-  EXPECT_FALSE(byte_conv_supports({.Cin = 8, .Cout = 8, .h = one, .w = one, .transposed = true}));
+  EXPECT_FALSE(
+      byte_conv_supports({.Cin = 8, .Cout = 8, .h = one, .w = one, .groups = 2, .transposed = true}));
+}
+
+TEST(ByteConv, TakesNoTransposedOnesThatSkipOutputsOrCutTheImage) {
+  const ConvAxis apart = axis(4, 2, 3), cut = axis(4, 2, 1, 2);
+  EXPECT_FALSE(byte_conv_supports({.Cin = 8, .Cout = 8, .h = apart, .w = apart, .transposed = true}));
+  EXPECT_FALSE(byte_conv_supports({.Cin = 8, .Cout = 8, .h = cut, .w = cut, .transposed = true}));
 }
 
 }  // namespace

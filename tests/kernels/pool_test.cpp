@@ -120,6 +120,31 @@ TEST_P(Pool, OfHalves) {
     }
 }
 
+TEST_P(Pool, OfBytes) {
+  for (const PoolShape& s : shapes())
+    for (const DType type : {DType::u8, DType::i8}) {
+      ThreadPool pool(2);
+      const long in_stride = s.C + 2, out_stride = s.C + 3;
+      const long pixels = s.N * s.d.out() * s.h.out() * s.w.out();
+      const int least = type == DType::i8 ? -128 : 0;
+      std::vector<std::uint8_t> bytes;
+      std::vector<float> numbers;
+      for (long i = 0; i < s.N * s.in_pixels() * in_stride; i++) {
+        const int number = least + static_cast<int>(i * 157 % 256);
+        numbers.push_back(static_cast<float>(number));
+        bytes.push_back(static_cast<std::uint8_t>(number));
+      }
+      const auto size = static_cast<std::size_t>(pixels * out_stride);
+      constexpr std::uint8_t untouched_byte = 7;
+      std::vector<float> expected(size, untouched_byte);
+      std::vector<std::uint8_t> out(size, untouched_byte);
+      max_pool(s, PoolRun{numbers.data(), in_stride, expected.data(), out_stride}, pool);
+      max_pool(s, PoolRun{bytes.data(), in_stride, out.data(), out_stride, type}, pool);
+      for (std::size_t i = 0; i < size; i++)
+        ASSERT_EQ(out[i], static_cast<std::uint8_t>(static_cast<int>(expected[i]))) << i;
+    }
+}
+
 TEST_P(Pool, MaxTakesTheLargestInsideTheImage) {
   std::vector<PoolShape> all = shapes();
   all.push_back({.C = 9,

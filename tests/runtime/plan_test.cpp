@@ -265,6 +265,18 @@ TEST(Plan, FusedGroupsThatNoKernelTakesAreOpened) {
   expect_same_as_reference(text, {{{"N", 5}}});
 }
 
+// Tiles of six columns are too narrow for a program.
+TEST(Plan, WhatStandsBehindAnAnchorIsOneLoopWhereNoKernelTakesBoth) {
+  const char* text = R"(graph g(%x: f32[N,4], %y: f32[N,6]) {
+  @w : f32[6,4]
+  %1 = fused linear(%x, @w) { sin; mul(_, %y); cos; add(_, %y) } : f32[N,6]
+  return %1
+}
+)";
+  EXPECT_EQ(kernels_of(*plan_of(text, {{"N", 5}})), (Kernels{"gemm", "loop"}));
+  expect_same_as_reference(text, {{{"N", 5}}});
+}
+
 TEST(Plan, ConcatenationsThatGrowShareTheirParts) {
   constexpr const char* dense_block = R"(graph g(%x: f32[2,8,6,6]) {
   @w1: f32[4,8,3,3]

@@ -1,0 +1,193 @@
+// Codes of rows. Built once per ISA, without contraction: each operator of the model rounds.
+#include "kernels/cpu/coded_rows.h"
+
+#include "kernels/cpu/activation.h"
+#include "kernels/cpu/simd_bytes.h"
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+using Result = CodedRows::Result;
+enum class Residual { none, f32, u8, i8 };
+
+// Added to a number of up to 2^22 it leaves the nearest whole one in the lower bits.
+constexpr float to_whole = 12582912.0F;
+
+struct Coder {
+  vf scale, low, high;
+  vi zero;
+  bool multiplies;
+
+  explicit TENON_INLINE Coder(const Quantise& q)
+      : scale(broadcast(q.scale)),
+        low(broadcast(q.low - q.zero)),
+        high(broadcast(q.high - q.zero)),
+        zero(broadcast(static_cast<std::int32_t>(q.zero) - __builtin_bit_cast(std::int32_t, to_whole))),
+        multiplies(q.multiplies) {}
+
+  TENON_INLINE vi code(vf x) const {
+    const vf steps = multiplies ? x * scale : x / scale;
+    const vf whole = min_or_b(high, max_or_b(low, steps)) + to_whole;
+    return (bits(whole) + zero) & (steps == steps);
+  }
+};
+
+TENON_INLINE vb lowest_bytes(vi codes) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vb>(_mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(codes)));
+#else
+  return bytes_of(reinterpret_cast<vu>(codes));
+#endif
+}
+template <bool is_signed>
+TENON_INLINE vi numbers_of(vb bytes) {
+#if defined(__AVX512F__)
+  const auto b = reinterpret_cast<__m128i>(bytes);
+  return reinterpret_cast<vi>(is_signed ? _mm512_cvtepi8_epi32(b) : _mm512_cvtepu8_epi32(b));
+#else
+  return is_signed ? widen_signed(bytes) : widen(bytes);
+#endif
+}
+
+struct Meaning {
+  vf scale, zero;
+  explicit TENON_INLINE Meaning(const Dequantise& d) : scale(broadcast(d.scale)), zero(broadcast(d.zero)) {}
+  TENON_INLINE vf of(vi code) const { return (to_float(code) - zero) * scale; }
+};
+
+template <Residual residual>
+TENON_INLINE vf residual_of(const Meaning& meaning, const void* row, long j, int lanes) {
+  if constexpr (residual == Residual::f32) return load_lanes(static_cast<const float*>(row) + j, lanes);
+  if constexpr (residual == Residual::u8)
+    return meaning.of(numbers_of<false>(load_lanes(static_cast<const std::uint8_t*>(row) + j, lanes)));
+  if constexpr (residual == Residual::i8)
+    return meaning.of(numbers_of<true>(load_lanes(static_cast<const std::uint8_t*>(row) + j, lanes)));
+  return vf{};
+}
+
+template <Activation::Kind kind, Residual residual, bool rounds, Result result>
+[[gnu::noinline]] void finish(const CodedRows& how, const CodedTile& tile) {
+  const CodedTile t = tile;  // what is written may not lie here
+  const Activation activation = how.activation;
+  const Coder first(how.first), last(how.last);
+  const Meaning of_first(how.of_first), of_residual(how.of_residual), of_last(how.of_last);
+  const long residual_size = residual == Residual::f32 ? sizeof(float) : 1;
+  for (long r = 0; r < t.rows; ++r) {
+    float* const sums = t.sums + r * t.sums_stride;
+    const void* const added = static_cast<const char*>(t.residual) + r * t.residual_stride * residual_size;
+    std::uint8_t* const codes = t.codes + r * t.codes_stride;
+    const auto finish_lanes = [&](long j, int lanes) __attribute__((always_inline)) {
+      vf x = load_lanes(sums + j, lanes);
+      if constexpr (rounds) x = of_first.of(first.code(x));
+      if constexpr (residual != Residual::none) x = x + residual_of<residual>(of_residual, added, j, lanes);
+      x = activate<kind>(activation, x);
+      if constexpr (result == Result::codes)
+        store_lanes(codes + j, lowest_bytes(last.code(x)), lanes);
+      else if constexpr (result == Result::rounded)
+        store_lanes(sums + j, of_last.of(last.code(x)), lanes);
+      else
+        store_lanes(sums + j, x, lanes);
+    };
+    long j = 0;
+    for (; j + VL <= t.cols; j += VL) finish_lanes(j, VL);
+    if (j < t.cols) finish_lanes(j, static_cast<int>(t.cols - j));
+  }
+}
+
+// 256 bytes, one of which a lane's lowest byte chooses.
+class ByteTable {
+ public:
+#if defined(__AVX512BW__)
+  explicit TENON_INLINE ByteTable(const std::uint8_t* bytes) {
+    TENON_UNROLL
+    for (int i = 0; i < 4; i++) words_[i] = _mm512_loadu_si512(bytes + 64 * i);
+  }
+  TENON_INLINE vi at(vi code) const {
+    const auto pair = reinterpret_cast<__m512i>((code & 255) >> 1);
+    const vi low = reinterpret_cast<vi>(_mm512_permutex2var_epi16(words_[0], pair, words_[1]));
+    const vi high = reinterpret_cast<vi>(_mm512_permutex2var_epi16(words_[2], pair, words_[3]));
+    return (((code & 128) == 0 ? low : high) >> ((code & 1) << 3)) & 255;
+  }
+
+ private:
+  __m512i words_[4];
+#else
+  explicit TENON_INLINE ByteTable(const std::uint8_t* bytes) : bytes_(bytes) {}
+  TENON_INLINE vi at(vi code) const {
+    vi found{};
+    TENON_UNROLL
+    for (int i = 0; i < VL; i++) found[i] = bytes_[code[i] & 255];
+    return found;
+  }
+
+ private:
+  const std::uint8_t* bytes_;
+#endif
+};
+
+template <Result result>
+[[gnu::noinline]] void finish_by_table(const CodedRows& how, const CodedTile& tile) {
+  const CodedTile t = tile;
+  const Coder first(how.first);
+  const Meaning of_last(how.of_last);
+  const ByteTable table(how.table.data());
+  const int sign = how.of_signed ? 24 : 0;
+  for (long r = 0; r < t.rows; ++r) {
+    float* const sums = t.sums + r * t.sums_stride;
+    std::uint8_t* const codes = t.codes + r * t.codes_stride;
+    const auto finish_lanes = [&](long j, int lanes) __attribute__((always_inline)) {
+      const vi code = table.at(first.code(load_lanes(sums + j, lanes)));
+      if constexpr (result == Result::codes)
+        store_lanes(codes + j, lowest_bytes(code), lanes);
+      else
+        store_lanes(sums + j, of_last.of((code << sign) >> sign), lanes);
+    };
+    long j = 0;
+    for (; j + VL <= t.cols; j += VL) finish_lanes(j, VL);
+    if (j < t.cols) finish_lanes(j, static_cast<int>(t.cols - j));
+  }
+}
+
+using Run = void (*)(const CodedRows&, const CodedTile&);
+
+template <Activation::Kind kind, Residual residual, bool rounds>
+Run pick_result(Result result) {
+  switch (result) {
+    case Result::floats: return finish<kind, residual, rounds, Result::floats>;
+    case Result::rounded: return finish<kind, residual, rounds, Result::rounded>;
+    case Result::codes: return finish<kind, residual, rounds, Result::codes>;
+  }
+  return nullptr;
+}
+template <Activation::Kind kind, Residual residual>
+Run pick_rounds(const CodedRows& how) {
+  return how.rounds ? pick_result<kind, residual, true>(how.result)
+                    : pick_result<kind, residual, false>(how.result);
+}
+template <Activation::Kind kind>
+Run pick(const CodedRows& how) {
+  if (!how.adds) return pick_rounds<kind, Residual::none>(how);
+  switch (how.residual_type) {
+    case DType::u8: return pick_rounds<kind, Residual::u8>(how);
+    case DType::i8: return pick_rounds<kind, Residual::i8>(how);
+    default: return pick_rounds<kind, Residual::f32>(how);
+  }
+}
+
+}  // namespace
+
+void finish_coded(const CodedRows& how, const CodedTile& tile) {
+  using enum Activation::Kind;
+  if (how.by_table)
+    return (how.result == Result::codes ? finish_by_table<Result::codes>
+                                        : finish_by_table<Result::rounded>)(how, tile);
+  switch (how.activation.kind) {
+    case none: return pick<none>(how)(how, tile);
+    case hardswish: return pick<hardswish>(how)(how, tile);
+    case hardsigmoid: return pick<hardsigmoid>(how)(how, tile);
+    case leaky_relu: return pick<leaky_relu>(how)(how, tile);
+    default: return pick<clamp>(how)(how, tile);  // the bounds of relu, too
+  }
+}
+
+}  // namespace tenon::cpu::TENON_ISA

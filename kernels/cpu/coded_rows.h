@@ -1,0 +1,67 @@
+// What quantised models do with rows of sums that are still in the L1 cache, in one pass: codes of 8 bits,
+// what these stand for, a residual, an activation.
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "base/dtype.h"
+#include "kernels/cpu/epilogue.h"
+#include "kernels/cpu/isa.h"
+
+namespace tenon::cpu {
+
+/// The code of x is clamp(round(x / scale) + zero, low, high), a whole number of 8 bits; that of NaN is 0.
+/// Ties go to even numbers.
+struct Quantise {
+  float scale = 1;
+  bool multiplies = false;  // x * scale in place of x / scale
+  float zero = 0;           // a whole number from -255 to 255
+  float low = 0, high = 255;
+
+  bool operator==(const Quantise&) const = default;
+};
+/// A code stands for (code - zero) * scale.
+struct Dequantise {
+  float scale = 1, zero = 0;
+
+  bool operator==(const Dequantise&) const = default;
+};
+
+/// By table, the code that a table gives for that of x, or what it stands for. Else:
+/// x = what its code stands for; x = x + residual; x = activation(x); then x, what its code stands for, or
+/// its code. Each step may be absent. Every step rounds to float32 by itself.
+struct CodedRows {
+  enum class Result { floats, rounded, codes };
+  bool rounds = false;
+  Quantise first;
+  Dequantise of_first;
+  bool adds = false;
+  DType residual_type = DType::f32;  // or u8, i8, of which it is what the codes stand for
+  Dequantise of_residual;
+  Activation activation = Activation::none;
+  Result result = Result::floats;
+  Quantise last;
+  Dequantise of_last;
+  bool by_table = false;
+  std::array<std::uint8_t, 256> table = {};  // in place of all between `first` and `of_last`
+  bool of_signed = false;                    // its codes are signed
+
+  /// Is it made of few operators, each of which rounds once?
+  static bool takes(Activation::Kind kind) { return kind <= Activation::Kind::leaky_relu; }
+};
+
+/// Consecutive rows; strides count elements.
+struct CodedTile {
+  float* sums = nullptr;
+  long sums_stride = 0;
+  const void* residual = nullptr;  // of CodedRows::adds
+  long residual_stride = 0;
+  std::uint8_t* codes = nullptr;  // of Result::codes; the others lie in place of the sums
+  long codes_stride = 0;
+  long rows = 0;
+  long cols = 0;
+};
+using FinishCoded = void(const CodedRows& how, const CodedTile& tile);
+TENON_PER_ISA(FinishCoded, finish_coded, finish_coded)
+
+}  // namespace tenon::cpu

@@ -1,0 +1,145 @@
+// Depthwise convolutions of images that lie in memory as bytes.
+#include "kernels/cpu/byte_depthwise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/conv.h"
+#include "kernels/cpu/byte_conv.h"
+#include "runtime/byte_images.h"
+#include "runtime/calls/conv.h"
+#include "runtime/centred_bytes.h"
+#include "runtime/constant_value.h"
+#include "runtime/cpu/epilogue.h"
+#include "runtime/cpu/pack.h"
+#include "runtime/cpu/step.h"
+
+namespace tenon {
+namespace {
+
+class ByteDepthwiseStep : public CpuStep {
+ public:
+  ByteDepthwiseStep(const ConvShape& shape, CpuEpilogue epilogue)
+      : shape_(shape), epilogue_(std::move(epilogue)) {}
+
+  void compute(const CpuFrame& frame) const override {
+    CpuEpilogue::Running running;
+    cpu::ByteDepthwise run = numbers;
+    run.in = frame.at<const std::uint8_t>(in);
+    run.packed = frame.at<const float>(packed);
+    run.out = out_bytes ? nullptr : frame.at<float>(out);
+    run.epilogue = epilogue_.bind(frame, running, 0, out_bytes ? &out : nullptr);
+    cpu::byte_depthwise(shape_, run, reinterpret_cast<float*>(frame.scratch), frame.pool);
+  }
+
+  cpu::ByteDepthwise numbers;
+  Address in, packed, out;
+  bool out_bytes = false;  // in memory
+
+ private:
+  ConvShape shape_;
+  CpuEpilogue epilogue_;
+};
+
+struct Call {
+  ConvCall conv;
+  ConstantValue filters;
+  float zero = 0, scale = 1;
+};
+
+// Of a group that holds what makes float32 of its image.
+std::optional<Call> match(const Group& group) {
+  auto conv = ConvCall::match_shape(group);
+  if (!conv || !is_byte(conv->x->dtype()) || conv->shape.flops() == 0 ||
+      !cpu::byte_depthwise_supports(conv->shape))
+    return std::nullopt;
+  const auto made = ScaledBytes::of(conv->anchor->input(0));
+  const ConstantValue filters(conv->weights_value);
+  if (!made || !filters.is_constant() || !filters.first_weight().defined()) return std::nullopt;
+  Call call{.conv = *std::move(conv), .filters = filters};
+  for (const Node* step : made->chain()) {
+    if (step->is<Sub>()) call.zero = static_cast<float>(step->input(1)->tensor().get_double());
+    if (step->is<Mul>()) call.scale = static_cast<float>(step->input(1)->tensor().get_double());
+  }
+  return call;
+}
+
+void emit(Planner& planner, const Group& group, const Call& call, CpuEpilogue epilogue,
+          const CandidateInfo& info) {
+  const Order& order = info.order;
+  const ConvShape& shape = call.conv.shape;
+  const Tensor filters = call.filters.evaluate().to(DType::f32).contiguous();
+  const std::span<const float> numbers(filters.data<float>(), static_cast<std::size_t>(filters.numel()));
+  const PlannedTensor packed = packed_floats(
+      planner, call.filters.first_weight(), info.weights + " of " + call.filters.text(),
+      cpu::byte_depthwise_packed_size(shape),
+      [&](const Tensor&, float* to, ThreadPool&) { cpu::pack_byte_depthwise(shape, numbers.data(), to); });
+  const PlannedTensor in = planner.rows(call.conv.x, order);
+  const PlannedTensor out = epilogue.match().assign_result(
+      planner, group, order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });
+  const bool out_bytes = is_byte(out.dtype());
+  if (out_bytes) epilogue.write_bytes(*row_stride(out, order));
+  epilogue.place(planner);
+  std::vector<PlannedTensor> reads = epilogue.reads();
+  reads.insert(reads.end(), {in, packed});
+  auto step = std::make_unique<ByteDepthwiseStep>(shape, std::move(epilogue));
+  step->numbers = {
+      .in_is_signed = in.dtype() == DType::i8,
+      .in_stride = *row_stride(in, order),
+      .zero = call.zero,
+      .scale = call.scale,
+      .filters_are_finite = std::ranges::all_of(numbers, [](float x) { return std::isfinite(x); }),
+      .out_stride = *row_stride(out, order)};
+  step->in = in.address();
+  step->packed = packed.address();
+  step->out = out.address();
+  step->out_bytes = out_bytes;
+  step->scratch_bytes = info.scratch_bytes;
+  planner.emit(std::move(step), group.node(), std::move(reads), {out});
+}
+
+std::vector<Candidate> lower_byte_depthwise(const Planner& planner, const Group& group) {
+  const auto call = match(group);
+  if (!call) return {};
+  const ConvCall& conv = call->conv;
+  const Order order = channels_last(conv.x->rank());
+  const auto epilogue = find_epilogue(planner, group, *conv.anchor, conv.bias, order, {.bytes = true});
+  if (!epilogue) return {};
+  Work work = conv.work();
+  work.bytes += epilogue->match().bytes();
+  const double copies =
+      planner.estimate_copy(conv.x, [&](const Strided& t) { return row_stride(t, order).has_value(); });
+  constexpr double cost_of_flop = 4;  // as that of float32 in conv_cost
+  const auto scratch =
+      static_cast<std::size_t>(cpu::byte_depthwise_scratch_size(conv.shape, planner.threads()));
+  const CandidateInfo info{.kernel = "byte depthwise" + epilogue->text(),
+                           .work = work,
+                           .seconds = copies + planner.estimate(cost_of_flop * work.flops, work.bytes),
+                           .order = order,
+                           .weights = fmt::format("bytes depthwise {}, {} {}", conv.shape.Cin,
+                                                  conv.shape.h.kernel, conv.shape.w.kernel),
+                           .scratch_bytes = scratch * sizeof(float)};
+  return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, info); }}};
+}
+
+bool takes_bytes(const Node& member, const Group& group, WeightStore&) {
+  if (!cpu::byte_conv_pays() || member.output()->dtype() != DType::f32) return false;
+  const auto call = ConvCall::match_shape(group);
+  if (!call || call->anchor != &member || call->shape.flops() == 0) return false;
+  const ConstantValue filters(call->weights_value);
+  return cpu::byte_depthwise_supports(call->shape) && filters.is_constant() &&
+         filters.first_weight().defined();
+}
+
+}  // namespace
+
+std::vector<OpLowering> byte_depthwise_lowerings() {
+  return {{.op = &op_info<Conv>(),
+           .lower = lower_byte_depthwise,
+           .channels_last = true,
+           .takes_bytes = takes_bytes}};
+}
+
+}  // namespace tenon
