@@ -61,12 +61,14 @@ ordered_json to_json(const TuneReport& report) {
       tried.push_back({{"candidate", t.candidate},
                        {"ms", t.ms},
                        {"incumbent_ms", t.incumbent_ms},
-                       {"difference_ci95", to_json(t.difference)}});
+                       {"difference_ci95", to_json(t.difference)},
+                       {"estimated_ms", t.estimated_ms}});
     groups.push_back({{"key", g.key},
                       {"group", g.group},
                       {"source", g.source},
                       {"groups", g.groups},
                       {"incumbent", g.incumbent},
+                      {"incumbent_estimated_ms", g.incumbent_estimated_ms},
                       {"taken", g.taken},
                       {"tried", tried}});
   }
