@@ -10,8 +10,8 @@ namespace tenon {
 
 /// The setting of every knob. A kernel reads those that it has.
 struct Schedule {
-#define KNOB(Type, name, shared, ...)                      \
-  enum class Type : std::uint8_t { rule, __VA_ARGS__ };    \
+#define KNOB(Type, name, shared, ...)                   \
+  enum class Type : std::uint8_t { rule, __VA_ARGS__ }; \
   Type name = Type::rule;
 #include "kernels/schedule.def"
 

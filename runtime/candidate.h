@@ -57,7 +57,7 @@ struct Choice {
   std::vector<CandidateInfo> candidates;  // the kernel of the one that is taken has its schedule (scheduled)
   std::size_t taken = 0;
   std::string why;
-  std::size_t first_step = 0, steps = 0;  // of the plan
+  std::size_t first_step = 0, steps = 0;   // of the plan
   std::optional<std::size_t> joined = {};  // no step of its own: what it computes is a part of this one
 };
 

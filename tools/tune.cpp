@@ -94,14 +94,16 @@ Tuning of_groups(const TuneReport& report, const Tuning& tuning, const Device& d
   return own;
 }
 
-// Steps that ran by their kernels' own rules: features say nothing of schedules.
+// Steps that ran by their kernels' own rules, since features say nothing of schedules; the run as a whole,
+// which comes first, only where all did.
 std::string records_of(const Plan& plan, const RunSamples& samples, const MachineDescription& machine,
                        int threads) {
   std::vector<StepFeatures> features = features_of(plan);
   std::vector<MeasuredStep> steps;
   for (std::size_t i = 0; i < features.size(); ++i)
     if (plan.steps[i]->schedule == Schedule{}) steps.push_back({std::move(features[i]), samples.step_ms[i]});
-  return record_lines(steps, samples.total_ms, machine, threads);
+  const std::string lines = record_lines(steps, samples.total_ms, machine, threads);
+  return steps.size() == features.size() ? lines : lines.substr(lines.find('\n') + 1);
 }
 
 int tune_model(TuneVerb o, const CLI::App& verb) {

@@ -237,13 +237,14 @@ class Search {
     return true;
   }
 
-  // Were no stage to bring another. Keys of one step take turns.
+  // As far as is known: a stage may bring others. Keys of one step take turns.
   std::size_t rounds_left() const {
     std::size_t most = 1, shared = 0;
     for (const Open& open : open_) {
       std::size_t rounds = open.left.size();
       if (open.stage == Open::Stage::kernels && open.tries_settings)
         rounds += settings_of(open.candidates.front()).size();
+      if (open.stage < Open::Stage::together && open.tries_settings) ++rounds;
       const auto& places = base_places_.at(report_.groups[open.group].key);
       if (std::ranges::any_of(places, &GroupPlace::is_shared))
         shared += rounds;
@@ -332,6 +333,14 @@ class Search {
                                                   1.0 * std::max(fewest, options_.most_blocks)))};
   }
 
+  // A block has a sample of each place.
+  int blocks_to_confirm(const Round& round) const {
+    std::size_t fewest = enough_blocks;
+    for (const auto& [key, names] : round) fewest = std::min(fewest, base_places_.at(key).size());
+    const auto places = static_cast<int>(std::max<std::size_t>(1, fewest));
+    return std::max(2, (enough_blocks + places - 1) / places);
+  }
+
   // The fastest of many is fast by chance, too: each is measured once more, beside nothing but the incumbent.
   void confirm(Clock::time_point end) {
     std::vector<Open*> rest;
@@ -348,7 +357,7 @@ class Search {
         else
           later.push_back(open);
       }
-      const auto times = times_of(round, seconds_until(end), enough_blocks);
+      const auto times = times_of(round, seconds_until(end), blocks_to_confirm(round));
       for (Open* open : rest) {
         const TunedGroup& group = report_.groups[open->group];
         if (!round.contains(group.key)) continue;

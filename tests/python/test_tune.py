@@ -59,6 +59,14 @@ def test_a_plan_takes_what_the_file_says(run, tmp_path, model):
     assert f"[{usual}]" in run("inspect", model, "--ir", "planned", "--tuning", "cache.jsonl", code=0)
 
 
+def test_what_kernels_took_is_contributed(run, tmp_path, model):
+    run("tune", model, "--budget", "5", "--cache", "c.jsonl", "--contribute", "records.jsonl", code=0)
+    lines = [json.loads(line) for line in (tmp_path / "records.jsonl").read_text().splitlines()]
+    assert all(line["schema"] == "tenon.record/1" for line in lines)
+    kernels = {line["candidate"]["kernel"] for line in lines if line["kind"] == "step"}
+    assert {"gemm", "winograd4", "winograd6"} <= kernels and not any("(" in kernel for kernel in kernels)
+
+
 def test_caches_are_merged(run, tmp_path, model):
     run("tune", model, "--budget", "10", "--cache", "a.jsonl", code=0)
     run("tune", model, "--budget", "10", "--cache", "b.jsonl", "--threads", "2", code=0)
