@@ -44,7 +44,7 @@ std::string text_of(const TuneReport& report) {
   text += fmt::format("{} with a choice: {} measured, {} known, {} left\n",
                       counted(report.groups.size(), "kind of group", "kinds of groups"), report.measured,
                       report.known, report.left);
-  if (report.left > 0) text += "  try: a larger --budget; what is left is measured from its start\n";
+  if (report.left > 0) text += "  try: a larger --budget, or the same again: what was tried is kept\n";
   if (!report.reverted.empty()) text += fmt::format("{}: the estimates' choices stay\n", report.reverted);
   if (report.before_ms == 0) return text + "no kernel changes\n";
   text += fmt::format("a run: {:.3g} ms before, {:.3g} ms after, ratio 95 % from {:.3f} to {:.3f}\n",
