@@ -44,7 +44,7 @@ std::string text_of(const TuneReport& report) {
   text += fmt::format("{} with a choice: {} measured, {} known, {} left\n",
                       counted(report.groups.size(), "kind of group", "kinds of groups"), report.measured,
                       report.known, report.left);
-  if (report.left > 0) text += "  try: a larger --budget; what is left is measured from its start\n";
+  if (report.left > 0) text += "  try: a larger --budget, or the same again: what was tried is kept\n";
   if (!report.reverted.empty()) text += fmt::format("{}: the estimates' choices stay\n", report.reverted);
   if (report.before_ms == 0) return text + "no kernel changes\n";
   text += fmt::format("a run: {:.3g} ms before, {:.3g} ms after, ratio 95 % from {:.3f} to {:.3f}\n",
@@ -61,12 +61,14 @@ ordered_json to_json(const TuneReport& report) {
       tried.push_back({{"candidate", t.candidate},
                        {"ms", t.ms},
                        {"incumbent_ms", t.incumbent_ms},
-                       {"difference_ci95", to_json(t.difference)}});
+                       {"difference_ci95", to_json(t.difference)},
+                       {"estimated_ms", t.estimated_ms}});
     groups.push_back({{"key", g.key},
                       {"group", g.group},
                       {"source", g.source},
                       {"groups", g.groups},
                       {"incumbent", g.incumbent},
+                      {"incumbent_estimated_ms", g.incumbent_estimated_ms},
                       {"taken", g.taken},
                       {"tried", tried}});
   }

@@ -1,8 +1,14 @@
 #include "runtime/candidate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace tenon {
+
+std::string scheduled(const std::string& kernel, const Schedule& schedule) {
+  return schedule == Schedule{} ? kernel : fmt::format("{} ({})", kernel, schedule.str());
+}
 
 Decision least_estimate(const Group&, std::span<const CandidateInfo> candidates) {
   const auto least =

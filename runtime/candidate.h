@@ -1,10 +1,12 @@
 // What a device offers for a group of operators: candidates, of which the planner takes one.
 #pragma once
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "kernels/schedule.h"
 #include "runtime/layout.h"
 
 namespace tenon {
@@ -31,7 +33,11 @@ struct CandidateInfo {
   Order order = {};          // in which it reads and writes; empty: any
   std::string weights = {};  // the form that they are packed in; empty: they are read as they are
   std::size_t scratch_bytes = 0;
+  Knobs knobs = {};  // of the schedules that it can run by
 };
+
+/// The name of a kernel that runs by a schedule: "gemm+bias (block=half)", or as it is by its own rule.
+std::string scheduled(const std::string& kernel, const Schedule& schedule);
 
 /// One way to compute a group. To make it changes nothing.
 struct Candidate {
@@ -48,16 +54,18 @@ struct Choice {
   std::string group;  // "conv+relu f32[1,64,56,56]"
   std::string key;    // choice_key (runtime/tuning/choices.h)
   std::string source;
-  std::vector<CandidateInfo> candidates;
+  std::vector<CandidateInfo> candidates;  // the kernel of the one that is taken has its schedule (scheduled)
   std::size_t taken = 0;
   std::string why;
-  std::size_t first_step = 0, steps = 0;  // of the plan
+  std::size_t first_step = 0, steps = 0;   // of the plan
+  std::optional<std::size_t> joined = {};  // no step of its own: what it computes is a part of this one
 };
 
 /// Which candidate is taken, and why. There is one at least.
 struct Decision {
   std::size_t candidate = 0;
   std::string why;
+  Schedule schedule = {};  // by which it runs: of its knobs
 };
 /// Sessions call it from each thread that plans.
 using Chooser = std::function<Decision(const Group&, std::span<const CandidateInfo>)>;

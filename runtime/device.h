@@ -50,6 +50,7 @@ struct Device {
   bool takes_tf32 = false;                   // products of float32 may round their factors to TF32
   bool computes_prologues = false;           // products compute their left side (runtime/calls/prologue.h)
   bool multiplies_bytes = false;             // products read bytes and their zero points (read_bytes)
+  Knobs knobs = {};                          // that every candidate has
   MemoryRules memory;
   /// The host reads and writes the device's memory, at the same addresses. Where it does not, values that the
   /// host needs (conditions, operands of the interpreter) are copied to pinned memory by steps of the plan.

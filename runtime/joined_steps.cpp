@@ -23,13 +23,15 @@ void describe(Step& both, const Step& first, Step& second) {
   both.writes.insert(both.writes.end(), second.writes.begin(), second.writes.end());
 }
 
-// The step is none of its own any more.
-void leave_out(std::vector<Choice>& choices, std::size_t step) {
+// The step is none of its own any more, but a part of an earlier one.
+void leave_out(std::vector<Choice>& choices, std::size_t step, std::size_t part_of) {
   for (Choice& choice : choices) {
-    if (choice.first_step > step)
+    if (choice.joined && *choice.joined > step) --*choice.joined;
+    if (choice.first_step > step) {
       --choice.first_step;
-    else if (step < choice.first_step + choice.steps)
-      --choice.steps;
+    } else if (step < choice.first_step + choice.steps) {
+      if (--choice.steps == 0) choice.joined = part_of;
+    }
   }
 }
 
@@ -57,7 +59,7 @@ void join_steps(Plan& plan) {
     if (steps[i]) continue;
     steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(i));
     plan.nodes.erase(plan.nodes.begin() + static_cast<std::ptrdiff_t>(i));
-    leave_out(plan.choices, i);
+    leave_out(plan.choices, i, runs_at[i]);
   }
 }
 

@@ -11,9 +11,19 @@ struct OpenDevice {
       : device(opened),
         choose(std::move(chooser)),
         queue(opened.open_queue(threads)),
-        weights(opened, *queue),
+        store(std::make_shared<WeightStore>(opened, *queue)),
+        weights(*store),
         pool(opened, Space::device),
         pinned_pool(opened, Space::pinned) {}
+  /// Another one of the device, with the weights of this one, which must outlive it.
+  OpenDevice(const OpenDevice& other, Chooser chooser)
+      : device(other.device),
+        choose(std::move(chooser)),
+        queue(device.open_queue(other.queue->threads())),
+        store(other.store),
+        weights(*store),
+        pool(device, Space::device),
+        pinned_pool(device, Space::pinned) {}
 
   /// Dense memory of the device.
   Tensor empty(DType dtype, const Index& shape);
@@ -26,7 +36,8 @@ struct OpenDevice {
   const Device& device;
   Chooser choose;
   std::unique_ptr<Queue> queue;
-  WeightStore weights;
+  std::shared_ptr<WeightStore> store;
+  WeightStore& weights;
   MemoryPool pool;         // of what empty() and upload() give
   MemoryPool pinned_pool;  // of results
 };

@@ -296,12 +296,19 @@ bool Planner::lower(Node& node) {
                 .key = choice_key(group),
                 .source = node.source.str(),
                 .first_step = steps_.size()};
-  for (const Candidate& c : candidates) choice.candidates.push_back(c.info);
+  for (const Candidate& c : candidates) {
+    choice.candidates.push_back(c.info);
+    choice.candidates.back().knobs = c.info.knobs | device_.knobs;
+  }
   Decision decision = open_.choose(group, choice.candidates);
   TENON_CHECK(decision.candidate < candidates.size());
   choice.taken = decision.candidate;
   choice.why = std::move(decision.why);
-  kernel_ = choice.candidates[choice.taken].kernel;
+  CandidateInfo& taken = choice.candidates[choice.taken];
+  TENON_CHECK(taken.knobs.have(decision.schedule));
+  taken.kernel = scheduled(taken.kernel, decision.schedule);
+  kernel_ = taken.kernel;
+  schedule_ = decision.schedule;
   candidates[choice.taken].emit(*this, group);
   choice.steps = steps_.size() - choice.first_step;
   choices_.push_back(std::move(choice));
@@ -405,6 +412,7 @@ void Planner::emit(std::unique_ptr<Step> step, const Node& node, std::vector<Pla
                    std::vector<PlannedTensor> writes) {
   step->info.op = Group(node).ops();
   if (step->info.kernel.empty()) step->info.kernel = kernel_;
+  step->schedule = schedule_;
   if (step->info.flops == 0) step->info.flops = flops(node);
   add(std::move(step), &node, std::move(reads), std::move(writes));
 }

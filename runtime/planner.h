@@ -44,6 +44,8 @@ class Planner {
   double estimate_copy(const Value* value, FunctionRef<bool(const Strided&)> fits) const;
 
   // What candidates use once they are taken.
+  /// By which the one that was taken runs.
+  const Schedule& schedule() const { return schedule_; }
   BufferAssignment& assignment() { return assignment_; }
   OpenDevice& device() { return open_; }
   Queue& queue() { return *open_.queue; }
@@ -69,8 +71,8 @@ class Planner {
   /// Adds a step on behalf of the node that is being planned, which computes none of its results.
   void prepare(std::unique_ptr<Step> step, std::vector<PlannedTensor> reads,
                std::vector<PlannedTensor> writes);
-  /// Adds the step that computes a node. Its kernel is the candidate's unless the step names another, its
-  /// operations are the node's unless the step counts its own.
+  /// Adds the step that computes a node. Its kernel and schedule are the candidate's unless the step names
+  /// another kernel, its operations are the node's unless the step counts its own.
   void emit(std::unique_ptr<Step> step, const Node& node, std::vector<PlannedTensor> reads,
             std::vector<PlannedTensor> writes);
   /// The value where the host reads it: as it lies, or a copy of it in pinned memory.
@@ -116,6 +118,7 @@ class Planner {
   std::size_t scratch_bytes_ = 0, host_scratch_bytes_ = 0, faults_ = 0;
   const Node* current_ = nullptr;  // being planned
   std::string kernel_;             // of the candidate that was taken for it
+  Schedule schedule_;              // the same
 };
 
 }  // namespace tenon

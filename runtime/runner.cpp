@@ -112,6 +112,9 @@ Runner::Runner(std::shared_ptr<const Graph> graph, OpenDevice& device, std::size
       runs_once_(runs_once),
       has_strings_(has_strings(graph_->body())) {}
 
+Runner::Runner(const Runner& other, OpenDevice& device)
+    : Runner(other.graph_, device, other.max_plans_, other.runs_once_) {}
+
 Runner::~Runner() = default;
 
 std::shared_ptr<const Plan> Runner::find_plan(std::span<const Tensor> inputs) {

@@ -28,6 +28,8 @@ class Runner {
   /// The device must outlive it.
   Runner(std::shared_ptr<const Graph> graph, OpenDevice& device, std::size_t max_plans,
          bool runs_once = false);
+  /// Runs what the other one runs.
+  Runner(const Runner& other, OpenDevice& device);
   ~Runner();
 
   const Graph& graph() const { return *graph_; }

@@ -23,6 +23,10 @@ class Session {
       : device_(*options.device, options.threads, std::move(options.choose)),
         runner_(std::move(graph), device_, options.max_plans, options.runs_once) {}
 
+  /// A session that chooses otherwise, and shares the packed weights of another one, which must outlive it.
+  Session(Session& other, Chooser choose)
+      : device_(other.device_, std::move(choose)), runner_(other.runner_, device_) {}
+
   const Graph& graph() const { return runner_.graph(); }
   const Device& device() const { return device_.device; }
   /// Checks the inputs and computes the outputs. Throws Error naming the input that does not fit.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/source.h"
+#include "kernels/schedule.h"
 #include "runtime/buffers.h"
 
 namespace tenon {
@@ -62,6 +63,7 @@ class Step {
   }
 
   StepInfo info;
+  Schedule schedule = {};              // set by the planner: the candidate's
   bool fills_device = false;           // compile() says it: nothing gains from running beside it
   std::size_t scratch_bytes = 0;       // that run() needs of the frame, in the device's memory
   std::size_t host_scratch_bytes = 0;  // and in pinned memory

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "base/append_file.h"
 #include "base/atomic_file.h"
 #include "base/cache_folder.h"
 #include "base/count.h"
@@ -11,6 +12,7 @@
 #include "base/shell.h"
 #include "report/tuning.h"
 #include "runtime/artifact.h"
+#include "runtime/cost/record.h"
 #include "runtime/tuning/search.h"
 #include "tools/model_options.h"
 #include "tools/output.h"
@@ -26,7 +28,7 @@ namespace {
 struct TuneVerb {
   ModelOptions model;
   std::string cache;  // empty: the usual one
-  std::string output, json;
+  std::string output, json, records;
   std::vector<std::string> merged;
   double budget = 60;
   bool again = false;
@@ -72,7 +74,8 @@ std::string added(std::vector<TuningLines> kept, const Tuning& found) {
 
 int merge(TuneVerb o, const CLI::App& verb) {
   refuse_unused(verb, "with --merge",
-                {"model", "--budget", "--again", "--output", "--json", "--device", "--threads", "--shape"});
+                {"model", "--budget", "--again", "--output", "--json", "--contribute", "--device",
+                 "--threads", "--shape"});
   if (o.cache.empty()) o.cache = usual_cache();
   const std::string lines = replace_lines(o.cache, [&](std::vector<TuningLines> all) {
     for (const std::string& file : o.merged) all.push_back(read_tuning(file));
@@ -91,10 +94,23 @@ Tuning of_groups(const TuneReport& report, const Tuning& tuning, const Device& d
   return own;
 }
 
+// Steps that ran by their kernels' own rules, since features say nothing of schedules; the run as a whole,
+// which comes first, only where all did.
+std::string records_of(const Plan& plan, const RunSamples& samples, const MachineDescription& machine,
+                       int threads) {
+  std::vector<StepFeatures> features = features_of(plan);
+  std::vector<MeasuredStep> steps;
+  for (std::size_t i = 0; i < features.size(); ++i)
+    if (plan.steps[i]->schedule == Schedule{}) steps.push_back({std::move(features[i]), samples.step_ms[i]});
+  const std::string lines = record_lines(steps, samples.total_ms, machine, threads);
+  return steps.size() == features.size() ? lines : lines.substr(lines.find('\n') + 1);
+}
+
 int tune_model(TuneVerb o, const CLI::App& verb) {
   if (!o.merged.empty()) return merge(o, verb);
   if (o.json != "-") check_is_file(o.json);
-  check_outputs_apart({o.json, o.output, o.cache});
+  check_outputs_apart({o.json, o.output, o.cache, o.records});
+  if (!o.records.empty()) check_writable(o.records);
   if (!o.cache.empty()) check_writable(o.cache);
   if (!o.output.empty() && !o.output.ends_with(".tenon"))
     throw error("'{}' is no name for an artifact", o.output).at("--output").hint("end it in .tenon");
@@ -116,12 +132,20 @@ int tune_model(TuneVerb o, const CLI::App& verb) {
     const auto checks = check_outputs(*model.graph, outputs, expected, usual_tolerance(model, device));
     return std::all_of(checks.begin(), checks.end(), [](const OutputCheck& c) { return c.ok; });
   };
-  const TuneReport report =
-      tune(model.graph, inputs, device, o.model.threads, tuning,
-           {.seconds = o.budget,
-            .again = o.again,
-            .progress = [&](const std::string& what) { progress.say("tuning: " + what); },
-            .agrees = agrees});
+  TuneOptions options{.seconds = o.budget,
+                      .again = o.again,
+                      .progress = [&](const std::string& what) { progress.say("tuning: " + what); },
+                      .agrees = agrees};
+  const int threads = o.model.threads;
+  std::optional<MachineDescription> machine;
+  std::string records;
+  if (!o.records.empty()) {
+    machine = describe_machine(device, RooflineCache(), std::span(&threads, 1));
+    options.record = [&](const Plan& plan, const RunSamples& samples) {
+      records += records_of(plan, samples, *machine, threads);
+    };
+  }
+  const TuneReport report = tune(model.graph, inputs, device, threads, tuning, options);
   progress.say("");
   const Tuning found = of_groups(report, tuning, device, o.model.threads);
   replace_lines(o.cache, [&](std::vector<TuningLines> kept) { return added(std::move(kept), found); });
@@ -131,6 +155,7 @@ int tune_model(TuneVerb o, const CLI::App& verb) {
   }
   if (o.json != "-") fmt::print("{}", text_of(report));
   if (!o.json.empty()) write_text(o.json, to_json(report).dump(2) + "\n");
+  if (!o.records.empty()) append_to_file(o.records, records);
   if (o.json != "-")
     fmt::print("{}\n", o.output.empty()
                            ? fmt::format("kept in {}: use it with --tuning {}", o.cache, in_shell(o.cache))
@@ -164,6 +189,11 @@ void add_tune(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   verb->add_option("--json", o->json, "Write what was measured (-: to standard output, without the text)")
       ->type_name(file_written);
+  verb->add_option(
+          "--contribute", o->records,
+          "Append what was measured of each step to a file of records, from which cost models are made")
+      ->type_name(file_written)
+      ->check(not_empty());
   verb->footer(
       "Example: tenon tune resnet50.tenon --budget 30 -o tuned.tenon\n"
       "         tenon tune --merge other.jsonl --cache tuning.jsonl");

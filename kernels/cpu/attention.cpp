@@ -13,7 +13,7 @@ namespace {
 // make smaller chunks, so that there are some for each thread.
 long rows_per_chunk(const Attention& a) {
   constexpr long enough_heads = 8;
-  return a.batch * a.heads >= enough_heads ? 224 : 112;
+  return scaled(a.batch * a.heads >= enough_heads ? 224 : 112, a.schedule.block);
 }
 
 std::size_t worker_bytes(const Attention& a) {

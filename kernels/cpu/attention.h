@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/attention_shape.h"
+#include "kernels/schedule.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon::cpu {
@@ -20,7 +21,11 @@ struct Attention : AttentionShape {
   const std::uint8_t* bool_mask = nullptr;
   HeadStrides mask_strides;
   long mask_key_stride = 0;
+  Schedule schedule = {};
 };
+
+/// What of Attention::schedule counts.
+inline constexpr Knobs attention_knobs{.block = true};
 
 /// Bytes of 64-byte aligned scratch for a pool of this many threads.
 std::size_t attention_scratch_bytes(const Attention& attention, int threads);

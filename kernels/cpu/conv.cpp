@@ -51,7 +51,7 @@ bool reads_much_padding(const ConvShape& s) { return conv_taps_flops(s) < 0.75 *
 
 void depthwise(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
   const long rows = s.N * s.out(s.h);
-  constexpr double flops_per_chunk = 0.2e6;
+  const double flops_per_chunk = 3.2e6 / static_cast<double>(scaled(16, run.schedule.pieces));
   const double flops_per_row = std::max(1.0, s.flops() / static_cast<double>(std::max(1L, rows)));
   const long step =
       pool.threads() == 1 ? std::max(1L, rows) : static_cast<long>(flops_per_chunk / flops_per_row) + 1;
@@ -199,13 +199,28 @@ void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
   }
 }
 
-long conv_scratch_size(const ConvShape& s, ConvAlgorithm algorithm, int threads) {
+Knobs conv_knobs(ConvAlgorithm algorithm) {
+  switch (algorithm) {
+    case ConvAlgorithm::gemm:
+    case ConvAlgorithm::gemm_f16:
+    case ConvAlgorithm::gemm_bf16:
+    case ConvAlgorithm::transposed:
+    case ConvAlgorithm::taps: return row_gemm_knobs;
+    case ConvAlgorithm::winograd4:
+    case ConvAlgorithm::winograd6: return winograd_knobs;
+    case ConvAlgorithm::depthwise: return {.pieces = true};
+  }
+  return {};
+}
+
+long conv_scratch_size(const ConvShape& s, ConvAlgorithm algorithm, int threads, const Schedule& schedule) {
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
     case ConvAlgorithm::gemm_bf16: return conv_gemm_scratch_size(s, weights_of(algorithm));
     case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6: return winograd_scratch_size(s, winograd_tile(algorithm), threads);
+    case ConvAlgorithm::winograd6:
+      return winograd_scratch_size(s, winograd_tile(algorithm), threads, schedule);
     case ConvAlgorithm::depthwise:
     case ConvAlgorithm::taps: return 0;
     case ConvAlgorithm::transposed: return conv_transposed_scratch_size(s);

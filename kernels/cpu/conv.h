@@ -7,6 +7,7 @@
 #include "base/dtype.h"
 #include "kernels/conv_shape.h"
 #include "kernels/cpu/epilogue.h"
+#include "kernels/schedule.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon::cpu {
@@ -50,8 +51,11 @@ long conv_packed_size(const ConvShape& shape, ConvAlgorithm algorithm);
 void pack_conv(const ConvShape& shape, ConvAlgorithm algorithm, const float* weights, float* packed,
                ThreadPool& pool);
 
+/// What of ConvRun::schedule counts.
+Knobs conv_knobs(ConvAlgorithm algorithm);
 /// Floats of scratch that a run needs.
-long conv_scratch_size(const ConvShape& shape, ConvAlgorithm algorithm, int threads);
+long conv_scratch_size(const ConvShape& shape, ConvAlgorithm algorithm, int threads,
+                       const Schedule& schedule = {});
 
 struct ConvRun {
   const float* in = nullptr;
@@ -68,6 +72,7 @@ struct ConvRun {
   Epilogue epilogue = {};  // columns are output channels, rows are output pixels
   long first_row = 0;      // what the epilogue's hook is told for the first pixel
   float* scratch = nullptr;
+  Schedule schedule = {};
 };
 /// Whether a run may need ConvRun::weights: where the packed form would spread a NaN or an infinity of the
 /// input over outputs that do not read it, those outputs are computed from the weights themselves.

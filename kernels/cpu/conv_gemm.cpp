@@ -163,6 +163,7 @@ void run_images(const ConvShape& s, const ConvRun& run, const Groups& groups, DT
   const Runs runs(s, groups, view);
   const long first_pixel = n * s.out_pixels();
   RowGemm g;
+  g.schedule = run.schedule;
   g.rows = images * s.out_pixels();
   g.cols = groups.out;
   if (reads_pixels_in_order(s, halo_of(s, 1, type))) {

@@ -72,6 +72,7 @@ RowGemm product_of(const ConvShape& s, const ConvRun& run, const Tap& tap, long 
   const bool flat = s.d.trivial();
   const long row = s.w.in * run.in_stride, plane = s.h.in * row;
   RowGemm g;
+  g.schedule = run.schedule;
   g.rows = planes * tap.h.count * tap.w.count;
   g.cols = s.Cout;
   g.a = run.in + tap.d.from * plane + tap.h.from * row + tap.w.from * run.in_stride;

@@ -138,6 +138,7 @@ void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
       const long first_pixel =
           n * s.out_pixels() + (phase.d.first * out_h + phase.h.first) * out_w + phase.w.first;
       RowGemm g;
+      g.schedule = run.schedule;
       g.rows = (flat ? halo.planes : phase.d.count) * phase.h.count * phase.w.count;
       g.cols = group_out(s);
       g.a_rows = {phase.w.count, phase.h.count, view.pixel_stride, view.row_stride, view.plane_stride};

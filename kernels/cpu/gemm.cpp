@@ -137,12 +137,13 @@ RowGemm row_gemm_of(const Gemm& g) {
   r.c_stride = g.c_stride;
   r.c_rows.x_stride = 1;
   r.epilogue = g.epilogue;
+  r.schedule = g.schedule;
   return r;
 }
 
 // Panels that are packed and used together: they should stay in the L2 cache between the two.
 long panels_together(const Gemm& g) {
-  constexpr long words = 128 * 1024;
+  const long words = scaled(128 * 1024, g.schedule.block);
   return std::max(1L, words / panel_size(g.K, packed_type(g.b.type)));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "base/dtype.h"
 #include "kernels/cpu/epilogue.h"
+#include "kernels/schedule.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon::cpu {
@@ -41,6 +42,7 @@ struct Gemm {
   std::uint16_t* c_halves = nullptr;  // in place of c: bfloat16, of no depth above RowGemm::max_depth
   long c_stride = 0;  // elements between rows of C: more than N writes into columns of a larger matrix
   Epilogue epilogue = {};
+  Schedule schedule = {};  // its knobs are row_gemm_knobs
 };
 /// Floats of scratch that gemm needs.
 long gemm_scratch_size(const Gemm& g, int threads);

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "kernels/loop_program.h"
+#include "kernels/schedule.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon::cpu {
@@ -13,11 +14,13 @@ namespace tenon::cpu {
 struct LoopPlan;
 
 /// A compiled loop program: immutable, cheap to copy, usable from several threads at once.
-/// The same buffers give the same bits for every number of threads (of one ISA).
+/// The same buffers give the same bits for every number of threads (of one ISA and schedule).
 class LoopKernel {
  public:
   /// A program over its whole iteration space. It is verified first (InternalError if malformed).
-  static LoopKernel compile(const LoopProgram& program);
+  static LoopKernel compile(const LoopProgram& program, const Schedule& schedule = {});
+  /// What of the schedule counts.
+  static constexpr Knobs knobs{.pieces = true, .block = true};
   /// A program over [rows, cols] that runs on tiles an anchor hands in (LoopOp::tile): an epilogue. Nothing
   /// is reduced. max_rows x max_cols is the largest tile it will be given.
   static LoopKernel compile_epilogue(const LoopProgram& program, long max_rows, long max_cols);

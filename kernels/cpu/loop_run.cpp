@@ -357,11 +357,14 @@ long item_count(const LoopSpace& s) {
 
 }  // namespace
 
-LoopKernel LoopKernel::compile(const LoopProgram& program) {
+LoopKernel LoopKernel::compile(const LoopProgram& program, const Schedule& schedule) {
   verify(program);
   LoopSpace space = plan_space(program, false);
-  choose_blocks(space, block_times(program, space));
-  return LoopKernel(std::make_shared<const LoopPlan>(make_plan(program, std::move(space))));
+  choose_blocks(space, block_times(program, space), schedule.block);
+  LoopPlan plan = make_plan(program, std::move(space));
+  // More pieces have fewer items.
+  plan.item_cost = scaled(plan.item_cost, schedule.pieces);
+  return LoopKernel(std::make_shared<const LoopPlan>(std::move(plan)));
 }
 
 LoopKernel LoopKernel::compile_epilogue(const LoopProgram& program, long max_rows, long max_cols) {

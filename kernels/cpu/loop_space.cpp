@@ -227,23 +227,24 @@ long outer_points(const LoopSpace& space) {
 
 }  // namespace
 
-void choose_blocks(LoopSpace& space, long times) {
+void choose_blocks(LoopSpace& space, long times, Schedule::Block block) {
+  const auto many = [&](long elements) { return scaled(times * elements, block); };
   switch (space.mode) {
     case LoopMode::map:
       space.q_block =
           clamp_block(reads_transposed(space) ? transposed_block
-                                              : whole_lines(even_part(space.q_count, times * block_elements)),
+                                              : whole_lines(even_part(space.q_count, many(block_elements))),
                       space.q_count);
-      space.p_block = clamp_block(times * block_elements / space.q_block, space.p);
+      space.p_block = clamp_block(many(block_elements) / space.q_block, space.p);
       return;
     case LoopMode::rows:
       if (space.q_count <= whole_row_limit) {
         space.q_block = std::max(1L, space.q_count);
-        space.p_block = clamp_block(times * whole_row_limit / space.q_block, space.p);
+        space.p_block = clamp_block(many(whole_row_limit) / space.q_block, space.p);
       } else {
         space.in_stretches = space.q.size() > 1 && space.q.back() >= long_stretch;
         space.q_block =
-            space.in_stretches ? even_part(space.q.back(), times * block_elements) : times * block_elements;
+            space.in_stretches ? even_part(space.q.back(), many(block_elements)) : many(block_elements);
         space.p_block = 1;
       }
       return;
@@ -253,7 +254,7 @@ void choose_blocks(LoopSpace& space, long times) {
       if (space.p * space.q_block <= whole_row_limit && space.reduced_outer.empty()) {
         space.p_block = std::max(1L, space.p);
       } else {
-        space.p_block = clamp_block(times * block_elements / space.q_block, space.p);
+        space.p_block = clamp_block(many(block_elements) / space.q_block, space.p);
       }
   }
 }
@@ -284,7 +285,7 @@ LoopSpace plan_space(const LoopProgram& program, bool on_tile) {
     space.mode = LoopMode::rows;
     fill(space, split_rows(kept, row), program);
   }
-  choose_blocks(space, 1);
+  choose_blocks(space, 1, Schedule::Block::rule);
   return space;
 }
 

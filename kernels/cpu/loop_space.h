@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/loop_program.h"
+#include "kernels/schedule.h"
 
 namespace tenon::cpu {
 
@@ -50,6 +51,6 @@ struct LoopSpace {
 /// `on_tile`: keep (rows, cols) as they are, for programs that run on a tile an anchor hands in.
 LoopSpace plan_space(const LoopProgram& program, bool on_tile);
 /// Blocks of `times` as many elements as those of plan_space, whose registers of floats fill a part of L1.
-void choose_blocks(LoopSpace& space, long times);
+void choose_blocks(LoopSpace& space, long times, Schedule::Block block);
 
 }  // namespace tenon::cpu

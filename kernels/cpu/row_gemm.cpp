@@ -9,9 +9,9 @@ namespace {
 
 // Rows of A that stay in the L2 cache while all panels pass over them; floats.
 constexpr long a_block = 262144;
-// B small enough to stay in L2, or to stream from L3 at a dozen bytes a cycle: then a row tile of A takes all
-// panels in one call of the kernel, and C is written row by row.
-constexpr long small_b = 262144;
+// B small enough to stay in L2 beside rows of A and C: then a row tile of A takes all panels in one call of
+// the kernel, and C is written row by row.
+constexpr long small_b = 196608;
 constexpr long max_depth = RowGemm::max_depth;
 constexpr long block_depth = 2048;
 constexpr long max_block_rows = 240;
@@ -425,8 +425,10 @@ void run_tiles(const RowGemm& g, const Block& block, const RowTiles& tiles, cons
                long t_begin, long t_end, const DepthBlock& k) {
   if (hook_takes_tiles(g, k)) return run_tiles_and_hook(g, block, tiles, part, t_begin, t_end, k);
   if (!through_hot_tile(g, k)) {
-    const bool rows_outside = t_end == t_begin + 1 || k.runs * k.length * g.cols <= small_b;
-    const long step = rows_outside ? part.panel_end - part.panel_begin : 1;
+    const auto outer = g.schedule.outer;
+    const bool small = k.runs * k.length * g.cols <= small_b;
+    const bool rows_outside = outer == Schedule::Outer::rule ? small : outer == Schedule::Outer::rows;
+    const long step = rows_outside || t_end == t_begin + 1 ? part.panel_end - part.panel_begin : 1;
     for (long p = part.panel_begin; p < part.panel_end; p += step) {
       for (long t = t_begin; t < t_end; t++) {
         const bool is_last = p + step >= part.panel_end;
@@ -477,6 +479,8 @@ long tiles_in_block(const RowGemm& g, const RowTiles& tiles, const DepthBlock& k
   const long depth = larger(1, k.runs * k.length);
   long rows = depth * g.cols <= small_b ? max_block_rows : smaller(a_block / depth, max_block_rows);
   if (packs_rows(g)) rows = smaller(max_packed / packed_pitch(g, k), max_block_rows);
+  const long most = packs_rows(g) ? rows : max_block_rows;
+  rows = smaller(scaled(rows, g.schedule.block), most);
   return larger(1, rows / tile_height);
 }
 
@@ -488,7 +492,7 @@ bool runs_dot_of_bytes() { return runs_byte_dot(); }
 TileShape row_gemm_tile() { return {tile_rows, panel_cols}; }
 
 void row_gemm(const RowGemm& g, const RowGemmPart& part) {
-  const RowTiles tiles(g.rows, tile_rows);
+  const RowTiles tiles(g.rows, tile_height(tile_rows, g.schedule.tile));
   const bool cut = g.depth() > max_depth;
   // Blocks of whole runs, or, of a single run, of block_depth floats.
   const long runs_at_once = !cut || g.runs == 1 ? g.runs : larger(1, block_depth / g.run_length);

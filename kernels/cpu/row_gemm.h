@@ -6,6 +6,7 @@
 #include "base/dtype.h"
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/isa.h"
+#include "kernels/schedule.h"
 
 namespace tenon::cpu {
 
@@ -80,6 +81,7 @@ struct RowGemm {
   // What the hook is told for row 0 and column 0. A hook needs c_rows to be linear.
   long hook_row = 0;
   long hook_col = 0;
+  Schedule schedule = {};
 
   /// Depths above this are cut into blocks of k, so that A stays in the cache and long sums keep their
   /// digits; the partial sums wait in C.
@@ -94,6 +96,15 @@ struct TileShape {
 };
 using TileShapeOf = TileShape();
 TENON_PER_ISA(TileShapeOf, row_gemm_tile, row_gemm_tile)
+
+/// What of RowGemm::schedule counts.
+inline constexpr Knobs row_gemm_knobs{
+    .split = true, .pieces = true, .block = true, .outer = true, .tile = true};
+
+/// The most rows of a register tile that could have `tile_rows`.
+constexpr long tile_height(long tile_rows, Schedule::Tile tile) {
+  return tile == Schedule::Tile::low ? (2 * tile_rows + 2) / 3 : tile_rows;
+}
 
 /// Number of row tiles for M rows, and the first row of tile t: rows are split evenly over the tiles.
 struct RowTiles {

@@ -27,15 +27,18 @@ long packed_panels_size(long K, long N, DType type) {
 void run_row_gemm(const RowGemm& g, ThreadPool& pool) {
   if (g.rows == 0 || g.cols == 0) return;
   const TileShape shape = row_gemm_tile();
-  const long tiles = RowTiles(g.rows, shape.rows).count;
+  const long tiles = RowTiles(g.rows, tile_height(shape.rows, g.schedule.tile)).count;
   const long panels = cut(g.cols, shape.cols);
   const double flops = 2.0 * static_cast<double>(g.rows) * static_cast<double>(g.cols) *
                        static_cast<double>(std::max(1L, g.depth()));
   const long useful = static_cast<long>(std::min(flops / min_chunk_flops, 1e6));
-  const long wanted = pool.threads() == 1 ? 1 : std::clamp(useful, 1L, chunks_per_thread * pool.threads());
+  const long most = scaled(chunks_per_thread, g.schedule.pieces) * pool.threads();
+  const long wanted = pool.threads() == 1 ? 1 : std::clamp(useful, 1L, most);
   // The larger side is cut first: a thread then has its own part of that, and shares the smaller one. Only A
   // that is read where it lies is shared, since each chunk packs its rows.
-  const bool shares_a = g.cols > g.rows && g.b_type != DType::bf16 && !g.a_halves;
+  const bool wide = g.schedule.split == Schedule::Split::rule ? g.cols > g.rows
+                                                              : g.schedule.split == Schedule::Split::columns;
+  const bool shares_a = wide && g.b_type != DType::bf16 && !g.a_halves;
   const long least_tiles = shares_a ? cut(wanted, std::min(wanted, panels)) : wanted;
   const long tile_chunk = cut(tiles, std::min(least_tiles, tiles));
   const long row_chunks = cut(tiles, tile_chunk);

@@ -342,9 +342,12 @@ void winograd_multiply(const WinogradBlock& b, WinogradRange products) {
   t.b_row_stride = panel_cols;
   t.b_panel_stride = s.Cin * panel_cols;
   t.c_row = out_row;
-  // Weights of one point that stay in L2 are passed over by each row tile; larger ones panel by panel.
-  constexpr long small_weights = 65536;
-  const bool rows_outside = s.Cin * panels * panel_cols <= small_weights;
+  // Each row tile passes over all weights of a point, in the order in which they lie: if they stay in L2, or
+  // if there are few row tiles. Else panel by panel.
+  constexpr long small_weights = 65536, few_passes = 2;
+  const bool by_rows = rows.count <= few_passes || s.Cin * panels * panel_cols <= small_weights;
+  const auto outer = b.run->schedule.outer;
+  const bool rows_outside = outer == Schedule::Outer::rule ? by_rows : outer == Schedule::Outer::rows;
   for (long i = products.begin; i < products.end; i += t.panels) {
     const long point = i / panels;
     const long panel = i % panels;

@@ -64,6 +64,9 @@ using WinogradPack = void(const ConvShape& shape, long tile, const float* weight
                           WinogradRange channels);
 TENON_PER_ISA(WinogradPack, winograd_pack, winograd_pack)
 
+/// What of ConvRun::schedule counts: `split` by rows shares out whole blocks, by columns the steps of each.
+inline constexpr Knobs winograd_knobs{.split = true, .pieces = true, .block = true, .outer = true};
+
 /// Tiles that make a good block for this ISA: their transforms stay in the L2 cache.
 using WinogradBlockTiles = long(const ConvShape& shape, long tile);
 TENON_PER_ISA(WinogradBlockTiles, winograd_block_tiles, winograd_block_tiles)
@@ -71,7 +74,7 @@ TENON_PER_ISA(WinogradBlockTiles, winograd_block_tiles, winograd_block_tiles)
 bool winograd_supports(const ConvShape& s);
 long winograd_packed_size(const ConvShape& s, long tile);
 void pack_winograd(const ConvShape& s, long tile, const float* weights, float* packed, ThreadPool& pool);
-long winograd_scratch_size(const ConvShape& s, long tile, int threads);
+long winograd_scratch_size(const ConvShape& s, long tile, int threads, const Schedule& schedule);
 void conv_winograd(const ConvShape& s, long tile, const ConvRun& run, ThreadPool& pool);
 
 }  // namespace tenon::cpu

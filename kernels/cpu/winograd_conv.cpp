@@ -22,17 +22,18 @@ struct Geometry {
   long panels;
   long tiles;
   long block_tiles;
+  Schedule schedule;
   long in_tile_stride;
   long in_point_stride;
   long out_tile_stride;
   long out_point_stride;
 
-  Geometry(const ConvShape& s, long tile) {
+  Geometry(const ConvShape& s, long tile, const Schedule& how = {}) : schedule(how) {
     const long panel = row_gemm_tile().cols;
     points = (tile + 2) * (tile + 2);
     panels = cut(s.Cout, panel);
     tiles = s.N * cut(s.out(s.h), tile) * cut(s.out(s.w), tile);
-    block_tiles = std::max(1L, winograd_block_tiles(s, tile));
+    block_tiles = scaled(std::max(1L, winograd_block_tiles(s, tile)), how.block);
     in_tile_stride = cut(s.Cin, widest_vector) * widest_vector + 16;
     in_point_stride = block_tiles * in_tile_stride + 16;
     out_tile_stride = panels * panel + 16;
@@ -42,7 +43,11 @@ struct Geometry {
   long transforms() const { return points * (in_point_stride + out_point_stride); }
   long scratch() const { return transforms() + cut(block_tiles, widest_vector) * widest_vector; }
   // Enough blocks that every thread takes whole ones.
-  bool blocks_in_parallel(int threads) const { return threads > 1 && blocks() >= 2 * threads; }
+  bool blocks_in_parallel(int threads) const {
+    using enum Schedule::Split;
+    if (threads == 1 || schedule.split == columns) return false;
+    return schedule.split == rows || blocks() >= 2 * threads;
+  }
 };
 
 // Computes the tiles that the transforms would spoil as products of their pixels, row by row.
@@ -133,13 +138,13 @@ void pack_winograd(const ConvShape& s, long tile, const float* weights, float* p
   });
 }
 
-long winograd_scratch_size(const ConvShape& s, long tile, int threads) {
-  const Geometry g(s, tile);
+long winograd_scratch_size(const ConvShape& s, long tile, int threads, const Schedule& schedule) {
+  const Geometry g(s, tile, schedule);
   return g.scratch() * (g.blocks_in_parallel(threads) ? threads : 1);
 }
 
 void conv_winograd(const ConvShape& s, long tile, const ConvRun& run, ThreadPool& pool) {
-  const Geometry g(s, tile);
+  const Geometry g(s, tile, run.schedule);
   SpoiledTiles spoiled(s, run, pool);
   const auto block_at = [&](long i, float* scratch) {
     return WinogradBlock{.shape = &s,
@@ -165,7 +170,7 @@ void conv_winograd(const ConvShape& s, long tile, const ConvRun& run, ThreadPool
     });
     return;
   }
-  const long pieces = pool.threads() == 1 ? 1 : 4 * pool.threads();
+  const long pieces = pool.threads() == 1 ? 1 : scaled(4, run.schedule.pieces) * pool.threads();
   const auto share = [&](long whole, auto body) {
     const long step = cut(whole, pieces);
     pool.parallel_for(cut(whole, step), [&](long c, int) {

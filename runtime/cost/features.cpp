@@ -14,7 +14,9 @@ namespace tenon {
 namespace {
 
 // Of "gemm+bias+relu".
-std::string_view first_name(std::string_view text) { return text.substr(0, text.find('+')); }
+std::string_view first_name(std::string_view text) {
+  return text.substr(0, std::min(text.find('+'), text.find(" (")));
+}
 
 double element_bytes(const Strided& t) { return static_cast<double>(size_of(t.dtype())); }
 

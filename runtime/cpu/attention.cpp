@@ -43,6 +43,7 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
     kernel.mask_key_stride = mask->strides()[3];
     (is_bool(mask->dtype()) ? bool_mask : float_mask) = mask->address();
   }
+  kernel.schedule = planner.schedule();
   auto step = std::make_unique<AttentionStep>(kernel);
   step->q = placed.q.address();
   step->k = placed.k.address();
@@ -62,7 +63,8 @@ std::vector<Candidate> lower_attention(const Planner& planner, const Group& grou
       .kernel = "attention",
       .work = work,
       .seconds = estimate_copies(planner, *call) + planner.estimate(work.flops, work.bytes),
-      .scratch_bytes = cpu::attention_scratch_bytes({call->shape}, planner.threads())};
+      .scratch_bytes = cpu::attention_scratch_bytes({call->shape}, planner.threads()),
+      .knobs = cpu::attention_knobs};
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call); }}};
 }
 

@@ -96,7 +96,8 @@ void emit(Planner& planner, const Group& group, const BatchedMatmulCall& call, C
   std::vector<PlannedTensor> reads = epilogue.reads();
   reads.insert(reads.end(), {a, b});
   BatchedLayout layout = BatchedLayout::of(a, b, call.right_is_transposed, c);
-  const cpu::BatchedGemm gemm = gemm_of(layout, call);
+  cpu::BatchedGemm gemm = gemm_of(layout, call);
+  gemm.one.schedule = planner.schedule();
   if (!layout.batch.empty()) layout.batch.pop_back();
   auto step = std::make_unique<BatchedStep>(gemm, std::move(layout.batch), std::move(epilogue));
   step->a = a.address();
@@ -141,7 +142,8 @@ std::vector<Candidate> lower_batched_matmul(const Planner& planner, const Group&
                                       planner.estimate(work.flops, work.bytes + packing) +
                                       packing_call * static_cast<double>(work.batch),
                            .order = order,
-                           .scratch_bytes = scratch * sizeof(float)};
+                           .scratch_bytes = scratch * sizeof(float),
+                           .knobs = cpu::row_gemm_knobs};
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, info); }}};
 }
 

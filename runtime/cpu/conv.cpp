@@ -31,7 +31,8 @@ class ConvStep : public CpuStep {
                            .out_halves = out_halves ? frame.at<std::uint16_t>(out) : nullptr,
                            .out_stride = out_stride,
                            .epilogue = epilogue_.bind(frame, running),
-                           .scratch = reinterpret_cast<float*>(frame.scratch)};
+                           .scratch = reinterpret_cast<float*>(frame.scratch),
+                           .schedule = schedule};
     cpu::conv(shape_, algorithm_, run, frame.pool);
   }
 
@@ -75,6 +76,12 @@ PlannedTensor dense_weights(Planner& planner, const Tensor& weights) {
                        });
 }
 
+std::size_t scratch_of(const ConvShape& shape, cpu::ConvAlgorithm algorithm, int threads,
+                       const Schedule& schedule = {}) {
+  return static_cast<std::size_t>(cpu::conv_scratch_size(shape, algorithm, threads, schedule)) *
+         sizeof(float);
+}
+
 void emit(Planner& planner, const Group& group, const ConvCall& call, CpuEpilogue epilogue,
           cpu::ConvAlgorithm algorithm, const CandidateInfo& info) {
   const Order& order = info.order;
@@ -94,7 +101,7 @@ void emit(Planner& planner, const Group& group, const ConvCall& call, CpuEpilogu
   step->packed = packed.address();
   step->out = out.address();
   step->out_stride = *row_stride(out, order);
-  step->scratch_bytes = info.scratch_bytes;
+  step->scratch_bytes = scratch_of(call.shape, algorithm, planner.threads(), planner.schedule());
   if (cpu::conv_reads_weights(call.shape, algorithm)) {
     reads.push_back(dense_weights(planner, call.weights));
     step->weights = reads.back().address();
@@ -126,7 +133,6 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
     if (!cpu::conv_supports(call->shape, a)) continue;
     if (in_halves && !cpu::conv_reads_halves(call->shape, a)) continue;
     if (out_halves && !cpu::conv_writes_halves(call->shape, a)) continue;
-    const auto scratch = static_cast<std::size_t>(cpu::conv_scratch_size(call->shape, a, planner.threads()));
     // It reads packed weights: Winograd's are several times as large.
     const double packed = sizeof(float) * static_cast<double>(cpu::conv_packed_size(call->shape, a));
     Work moved = work;
@@ -137,7 +143,8 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
         .seconds = copies + planner.estimate(cpu::conv_cost(call->shape, a, in_is_bf16), moved.bytes),
         .order = order,
         .weights = form_of(cpu::packing_shape(call->shape), a),
-        .scratch_bytes = scratch * sizeof(float)};
+        .scratch_bytes = scratch_of(call->shape, a, planner.threads()),
+        .knobs = cpu::conv_knobs(a)};
     candidates.push_back({info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, a, info); }});
   }
   return candidates;

@@ -51,6 +51,7 @@ const Device& cpu_device() {
       .name = "cpu",
       .lowerings = lowerings,
       .general = general,
+      .knobs = {.threads = true},
       .memory = {.row_period = 2048, .row_gap = 64, .page_skew = 192},
       .allocate = [](std::size_t bytes, Space) { return touched_host_memory(bytes); },
       .make_copy = make_copy,

@@ -16,7 +16,8 @@ constexpr std::size_t max_buffers = 64;
 
 class LoopStep : public CpuStep {
  public:
-  LoopStep(const LoweredLoop& loop, int threads) : kernel_(cpu::LoopKernel::compile(loop.program)) {
+  LoopStep(const LoweredLoop& loop, const Schedule& how, int threads)
+      : kernel_(cpu::LoopKernel::compile(loop.program, how)) {
     scratch_bytes = kernel_.scratch_bytes(threads);
     for (const PlannedTensor& t : loop.buffers) buffers_.push_back(t.address());
     const auto& instructions = loop.program.code.instructions;
@@ -39,7 +40,7 @@ class LoopStep : public CpuStep {
 
 void emit(Planner& planner, const Group& group, const LoopCall& call) {
   PlacedLoop placed = place_loop(planner, group, call);
-  auto step = std::make_unique<LoopStep>(placed.loop, planner.threads());
+  auto step = std::make_unique<LoopStep>(placed.loop, planner.schedule(), planner.threads());
   planner.emit(std::move(step), group.node(), std::move(placed.reads), std::move(placed.writes));
 }
 
@@ -72,7 +73,8 @@ std::vector<Candidate> lower_loop(const Planner& planner, const Group& group) {
   const CandidateInfo info{
       .kernel = call->axes.reduced > 0 ? "row loop" : "loop",
       .work = work,
-      .seconds = planner.estimate(work.flops, work.bytes + scattered_bytes(planner, group))};
+      .seconds = planner.estimate(work.flops, work.bytes + scattered_bytes(planner, group)),
+      .knobs = cpu::LoopKernel::knobs};
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call); }}};
 }
 

@@ -4,6 +4,7 @@
 
 #include "ir/ops/linear.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/row_gemm.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/pack.h"
 #include "runtime/cpu/quantized_matmul.h"
@@ -37,6 +38,9 @@ class GemmStep : public CpuStep {
 
   std::optional<Error> failure(std::span<const Fault> found) const override { return index_error(found[0]); }
 
+  /// Of scratch: where the rows of the residual are found.
+  std::size_t rows_bytes() const { return epilogue_.scratch_bytes(sizes_.M); }
+
   Address a, b, c;
   std::size_t packing_bytes = 0;  // of scratch; the rows of the residual come behind
 
@@ -50,12 +54,17 @@ cpu::MatrixB matrix_of(const Tensor& weight) {
   return {weight.bytes(), weight.strides()[0], weight.strides()[1], weight.dtype()};
 }
 
-cpu::Gemm gemm_of(const MatmulCall& call) {
+cpu::Gemm gemm_of(const MatmulCall& call, const Schedule& schedule = {}) {
   return {.M = call.M,
           .N = call.N,
           .K = call.K,
           .a_is_bf16 = is_widened_from(call.x, DType::bf16),
-          .b = matrix_of(call.weight)};
+          .b = matrix_of(call.weight),
+          .schedule = schedule};
+}
+
+std::size_t packing_scratch(const cpu::Gemm& gemm, int threads) {
+  return static_cast<std::size_t>(cpu::gemm_scratch_size(gemm, threads)) * sizeof(float);
 }
 
 constexpr const char* packed_form = "gemm";
@@ -68,7 +77,7 @@ PlannedTensor packed_matrix(Planner& planner, const Tensor& weight) {
 }
 
 void emit(Planner& planner, const Group& group, const MatmulCall& call, CpuEpilogue epilogue, bool is_packed,
-          const CandidateInfo& info, std::size_t packing_bytes) {
+          const CandidateInfo& info) {
   const Order& order = info.order;
   const PlannedTensor right = is_packed ? packed_matrix(planner, call.weight) : planner.constant(call.weight);
   const PlannedTensor a = planner.rows(call.x, row_major(call.x->rank()));
@@ -77,14 +86,15 @@ void emit(Planner& planner, const Group& group, const MatmulCall& call, CpuEpilo
   epilogue.place(planner);
   std::vector<PlannedTensor> reads = epilogue.reads();
   reads.insert(reads.end(), {a, right});
-  cpu::Gemm sizes = gemm_of(call);
+  cpu::Gemm sizes = gemm_of(call, planner.schedule());
+  const std::size_t packing_bytes = is_packed ? 0 : packing_scratch(sizes, planner.threads());
   sizes.a_stride = *row_stride(a, row_major(a.rank()));
   sizes.c_stride = *row_stride(c, order);
   auto step = std::make_unique<GemmStep>(sizes, is_packed, std::move(epilogue));
   step->a = a.address();
   step->b = right.address();
   step->c = c.address();
-  step->scratch_bytes = info.scratch_bytes;
+  step->scratch_bytes = packing_bytes + step->rows_bytes();
   step->packing_bytes = packing_bytes;
   planner.emit(std::move(step), group.node(), std::move(reads), {c});
 }
@@ -102,20 +112,19 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
       call->x, [](const Strided& t) { return row_stride(t, row_major(t.rank())).has_value(); });
   // Packed while it is used, a panel is written to the cache; packed before, the matrix goes through memory.
   const double weight_bytes = bytes_of(call->weight);
-  const auto scratch = static_cast<std::size_t>(cpu::gemm_scratch_size(gemm_of(*call), planner.threads()));
   std::vector<Candidate> candidates;
   for (const bool is_packed : {true, false}) {
     const double packing = is_packed ? (planner.runs_once() ? 3 * weight_bytes : 0) : weight_bytes;
-    const std::size_t packing_bytes = is_packed ? 0 : scratch * sizeof(float);
+    const std::size_t packing_bytes = is_packed ? 0 : packing_scratch(gemm_of(*call), planner.threads());
     const CandidateInfo info{.kernel = (is_packed ? "gemm" : "packing gemm") + epilogue->text(),
                              .work = work,
                              .seconds = copies + planner.estimate(work.flops, work.bytes + packing),
                              .order = order,
                              .weights = is_packed ? packed_form : "",
-                             .scratch_bytes = packing_bytes + epilogue->scratch_bytes(call->M)};
-    candidates.push_back({info, [=](Planner& p, const Group& g) {
-                            emit(p, g, *call, *epilogue, is_packed, info, packing_bytes);
-                          }});
+                             .scratch_bytes = packing_bytes + epilogue->scratch_bytes(call->M),
+                             .knobs = cpu::row_gemm_knobs};
+    candidates.push_back(
+        {info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, is_packed, info); }});
   }
   return candidates;
 }

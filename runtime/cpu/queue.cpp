@@ -30,7 +30,7 @@ class CpuClock : public StepClock {
 }  // namespace
 
 void CpuQueue::enqueue(const CpuStep& step, const Frame& frame) {
-  step.compute({frame.buffers, frame.scratch, pool_, step.faults_in(frame.faults)});
+  step.compute({frame.buffers, frame.scratch, pool_of(step.schedule), step.faults_in(frame.faults)});
 }
 
 std::unique_ptr<StepClock> CpuQueue::clock(std::size_t marks) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstring>
 
+#include "kernels/schedule.h"
 #include "runtime/queue.h"
 
 namespace tenon {
@@ -14,6 +15,10 @@ class CpuQueue : public Queue {
   explicit CpuQueue(int threads) : pool_(threads) {}
 
   ThreadPool& pool() { return pool_; }
+  /// The threads that compute a step which runs by this schedule.
+  ThreadPool& pool_of(const Schedule& schedule) {
+    return schedule.threads == Schedule::Team::one ? alone_ : pool_;
+  }
   virtual void enqueue(const CpuStep&, const Frame&);
   int threads() const override { return pool_.threads(); }
   void copy(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
@@ -25,6 +30,7 @@ class CpuQueue : public Queue {
   void end_run() noexcept override { pool_.end_run(); }
 
   ThreadPool pool_;
+  ThreadPool alone_{1};
 };
 
 /// The queue that a step of the CPU runs in.

@@ -43,7 +43,8 @@ TunedChoice choice_of(const json& j) {
   return {.group = j.at("group"),
           .candidate = j.at("candidate"),
           .ms = j.at("ms"),
-          .incumbent_ms = j.at("incumbent_ms")};
+          .incumbent_ms = j.at("incumbent_ms"),
+          .tried = j.value("tried", std::vector<std::string>())};
 }
 
 }  // namespace
@@ -55,14 +56,30 @@ std::string choice_key(const Group& group) {
   return hash_of(text);
 }
 
-std::string candidate_name(const CandidateInfo& c) {
-  return fmt::format("{}{}{}", c.kernel,
+std::string candidate_name(const CandidateInfo& c, const Schedule& schedule) {
+  return fmt::format("{}{}{}", scheduled(c.kernel, schedule),
                      c.order.empty() ? "" : fmt::format(" order {}", fmt::join(c.order, ",")),
                      c.weights.empty() ? "" : " weights " + c.weights);
 }
 
+std::optional<Decision> candidate_named(std::span<const CandidateInfo> candidates, const std::string& name) {
+  const auto find = [&](const std::string& usual, const Schedule& schedule) -> std::optional<Decision> {
+    for (std::size_t i = 0; i < candidates.size(); ++i)
+      if (candidate_name(candidates[i]) == usual && candidates[i].knobs.have(schedule))
+        return Decision{i, "", schedule};
+    return std::nullopt;
+  };
+  if (auto found = find(name, {})) return found;
+  const std::size_t open = name.find(" ("), close = name.find(')', open);
+  if (open == std::string::npos || close == std::string::npos) return std::nullopt;
+  const auto schedule = Schedule::parse(std::string_view(name).substr(open + 2, close - open - 2));
+  return schedule ? find(name.substr(0, open) + name.substr(close + 1), *schedule) : std::nullopt;
+}
+
 Tuning::Tuning(const Device& device, int threads)
-    : device_(device.name), hardware_(device.hardware()), threads_(threads) {}
+    : device_(device.name),
+      hardware_(device.hardware() + (device.takes_tf32 ? " | tf32" : "")),
+      threads_(threads) {}
 
 const TunedChoice* Tuning::find(const std::string& key) const {
   const auto found = choices_.find(key);
@@ -86,7 +103,8 @@ std::string Tuning::lines() const {
                          {"device", device_},     {"hardware", hardware_},
                          {"threads", threads_},   {"key", key},
                          {"group", choice.group}, {"candidate", choice.candidate},
-                         {"ms", choice.ms},       {"incumbent_ms", choice.incumbent_ms}}
+                         {"ms", choice.ms},       {"incumbent_ms", choice.incumbent_ms},
+                         {"tried", choice.tried}}
                 .dump() +
             "\n";
   return text;
@@ -96,15 +114,13 @@ Chooser Tuning::chooser() const {
   if (choices_.empty()) return least_estimate;
   return [choices = std::make_shared<const std::map<std::string, TunedChoice>>(choices_)](
              const Group& group, std::span<const CandidateInfo> candidates) {
-    Decision decision = least_estimate(group, candidates);
-    if (candidates.size() == 1) return decision;
     const auto tuned = choices->find(choice_key(group));
-    if (tuned == choices->end()) return decision;
-    for (std::size_t i = 0; i < candidates.size(); ++i)
-      if (candidate_name(candidates[i]) == tuned->second.candidate)
-        return Decision{i, fmt::format("measured: {:.3g} ms, that of the least estimate {:.3g} ms",
-                                       tuned->second.ms, tuned->second.incumbent_ms)};
-    return decision;
+    auto decision =
+        tuned == choices->end() ? std::nullopt : candidate_named(candidates, tuned->second.candidate);
+    if (!decision) return least_estimate(group, candidates);
+    decision->why = fmt::format("measured: {:.3g} ms, that of the least estimate {:.3g} ms", tuned->second.ms,
+                                tuned->second.incumbent_ms);
+    return *decision;
   };
 }
 

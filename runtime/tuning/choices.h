@@ -10,16 +10,19 @@ namespace tenon {
 
 /// What a measurement found for groups of one key.
 struct TunedChoice {
-  std::string group;        // "conv+relu -> f32[1,64,56,56]", for readers
-  std::string candidate;    // candidate_name of the fastest
-  double ms = 0;            // its median
-  double incumbent_ms = 0;  // that of the candidate with the least estimate, in the same turns
+  std::string group;                    // "conv+relu -> f32[1,64,56,56]", for readers
+  std::string candidate;                // candidate_name of the fastest
+  double ms = 0;                        // its median
+  double incumbent_ms = 0;              // that of the candidate with the least estimate, in the same turns
+  std::vector<std::string> tried = {};  // the other candidates that were measured
 };
 
 /// Groups of one key have the same candidates: operators, wiring, types and what is constant.
 std::string choice_key(const Group&);
-/// The candidate among those of one group: kernel, order in memory, form of its weights.
-std::string candidate_name(const CandidateInfo&);
+/// The candidate among those of one group: kernel, schedule, order in memory, form of its weights.
+std::string candidate_name(const CandidateInfo&, const Schedule& = {});
+/// The candidate of that name, and its schedule; nullopt where there is none.
+std::optional<Decision> candidate_named(std::span<const CandidateInfo>, const std::string& name);
 
 /// Measured choices of a device with so many threads.
 class Tuning {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
+#include <set>
 
 #include "runtime/compare.h"
-#include "runtime/profile.h"
+#include "runtime/tuning/group_places.h"
 
 namespace tenon {
 namespace {
@@ -13,21 +15,48 @@ using Clock = std::chrono::steady_clock;
 
 // Estimates are that wrong at most: what is farther off is not worth a run.
 constexpr double worst_estimate = 4;
-constexpr int fewest_blocks = 6, most_blocks = 30;
+// Of the time of a run: groups with less gain nothing that could be measured.
+constexpr double least_share = 0.002;
+// A step beyond this is not computed faster by one thread.
+constexpr double small_seconds = 200e-6;
+// Blocks of a round, and of what decides.
+constexpr int fewest_blocks = 3, enough_blocks = 6;
+// Places of a key in one run, for each candidate that is tried there.
+constexpr std::size_t places_of_candidate = 4;
 
-// The candidates of one key that are left to try.
+using Places = std::map<std::string, std::vector<GroupPlace>>;
+
+// The groups of one key, and what is left to try for them.
 struct Open {
-  std::size_t group;  // of the report
-  std::vector<std::string> candidates;
+  std::size_t group = 0;                  // of the report
+  std::vector<CandidateInfo> candidates;  // the incumbent first
+  bool tries_settings = false;
+  std::set<std::string> tried = {};
+  TunedChoice best = {};
+  enum class Stage { kernels, settings, together, done } stage = Stage::kernels;
+  std::deque<std::string> left = {};  // of this stage
 };
+
+// Of one round: what is tried for which key.
+using Round = std::map<std::string, std::vector<std::string>>;
+
+// Groups of a key take its candidates by turns.
+Chooser chooser_of(const Round& round) {
+  return [round, seen = std::make_shared<std::map<std::string, std::size_t>>()](
+             const Group& group, std::span<const CandidateInfo> candidates) {
+    const auto names = round.find(choice_key(group));
+    if (names == round.end()) return least_estimate(group, candidates);
+    const std::string& name = names->second[(*seen)[names->first]++ % names->second.size()];
+    const auto decision = candidate_named(candidates, name);
+    return decision ? *decision : least_estimate(group, candidates);
+  };
+}
 
 class Search {
  public:
   Search(const std::shared_ptr<const Graph>& graph, std::span<const Tensor> inputs, const Device& device,
          int threads, Tuning& tuning, const TuneOptions& options)
-      : graph_(graph),
-        inputs_(inputs),
-        device_(device),
+      : inputs_(inputs),
         threads_(threads),
         tuning_(tuning),
         options_(options),
@@ -36,17 +65,21 @@ class Search {
   TuneReport run() {
     options_.progress("planning");
     find_choices();
-    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                        std::chrono::duration<double>(options_.seconds * 0.8));
-    std::size_t round = 0;
-    const std::size_t rounds = most_candidates();
-    while (round < rounds && (round == 0 || Clock::now() < end)) {
-      options_.progress(fmt::format("round {} of {}", round + 1, rounds));
-      measure(round, seconds_until(end) / static_cast<double>(rounds - round));
-      ++round;
+    const auto begin = Clock::now();
+    const auto after = [&](double share) {
+      return begin + std::chrono::duration_cast<Clock::duration>(
+                         std::chrono::duration<double>(options_.seconds * share));
+    };
+    const auto end = after(0.7);
+    for (int number = 1; number == 1 || Clock::now() < end; ++number) {
+      const Round round = next_round();
+      if (round.empty()) break;
+      options_.progress(fmt::format("round {}, {:.0f} s left", number, seconds_until(after(1))));
+      measure(round, seconds_until(end) / static_cast<double>(rounds_left()), fewest_blocks);
     }
-    for (const Open& open : open_) ++(open.candidates.size() > round ? report_.left : report_.measured);
-    decide(round);
+    for (const Open& open : open_) ++(open.stage == Open::Stage::done ? report_.measured : report_.left);
+    options_.progress("confirming");
+    confirm(after(0.85));
     options_.progress("comparing");
     settle();
     return std::move(report_);
@@ -57,114 +90,291 @@ class Search {
     return std::max(0.0, std::chrono::duration<double>(end - Clock::now()).count());
   }
 
-  std::size_t most_candidates() const {
-    std::size_t most = 0;
-    for (const Open& open : open_) most = std::max(most, open.candidates.size());
-    return most;
+  // Of a run of the least estimates, the share that each key has.
+  std::map<std::string, double> shares() {
+    std::map<std::string, double> shares;
+    std::vector<Tensor> outputs = untuned_.run(inputs_);
+    RunTimes times;
+    untuned_.run_into(inputs_, outputs);
+    untuned_.profile_run(inputs_, outputs, times);
+    block_seconds_ = 4e-3 * std::max(InterleaveOptions().turn_ms, times.ms());
+    for (const auto& [key, places] : base_places_)
+      for (const GroupPlace& place : places)
+        for (std::size_t s = place.first_step; s < place.first_step + place.steps; ++s)
+          shares[key] += times.steps[s].ms() / times.ms();
+    return shares;
   }
 
   void find_choices() {
-    plan_ = untuned_.plan_for(inputs_);
+    plan_ = untuned_.plan_with_stages(inputs_);
+    base_places_ = places_of(*plan_);
+    const std::map<std::string, double> share = shares();
     std::map<std::string, std::size_t> known;
-    for (const Choice& choice : plan_->choices) {
-      const double least = choice.candidates[choice.taken].seconds;
-      std::vector<std::string> others, all;
-      for (std::size_t i = 0; i < choice.candidates.size(); ++i) {
-        const CandidateInfo& c = choice.candidates[i];
-        all.push_back(candidate_name(c));
-        if (i != choice.taken && c.kernel != "reference" && c.seconds <= worst_estimate * least)
-          others.push_back(candidate_name(c));
-      }
-      if (others.empty()) continue;
-      const auto [at, is_new] = known.emplace(choice.key, report_.groups.size());
+    for (const Choice* choice : choices_of(*plan_)) {
+      const auto [at, is_new] = known.emplace(choice->key, report_.groups.size());
       if (!is_new) {
-        ++report_.groups[at->second].groups;
+        if (at->second < report_.groups.size()) ++report_.groups[at->second].groups;
         continue;
       }
-      const std::string taken = candidate_name(choice.candidates[choice.taken]);
-      report_.groups.push_back({.key = choice.key,
-                                .group = choice.group,
-                                .source = choice.source,
+      at->second = std::size_t(-1);
+      if (!base_places_.contains(choice->key)) continue;
+      const CandidateInfo& incumbent = choice->candidates[choice->taken];
+      Open open{.candidates = {incumbent}, .tries_settings = share.at(choice->key) >= least_share};
+      for (std::size_t i = 0; i < choice->candidates.size(); ++i) {
+        const CandidateInfo& c = choice->candidates[i];
+        if (i != choice->taken && c.kernel != "reference" && c.seconds <= worst_estimate * incumbent.seconds)
+          open.candidates.push_back(c);
+      }
+      const bool has_settings = open.tries_settings && !settings_of(incumbent).empty();
+      if (open.candidates.size() == 1 && !has_settings) continue;
+      at->second = report_.groups.size();
+      open.group = at->second;
+      const std::string taken = candidate_name(incumbent);
+      report_.groups.push_back({.key = choice->key,
+                                .group = choice->group,
+                                .source = choice->source,
                                 .groups = 1,
                                 .incumbent = taken,
+                                .incumbent_estimated_ms = 1e3 * incumbent.seconds,
                                 .taken = taken});
-      const TunedChoice* tuned = tuning_.find(choice.key);
-      const bool is_there = tuned && std::find(all.begin(), all.end(), tuned->candidate) != all.end();
-      if (is_there && !options_.again) {
-        report_.groups.back().taken = tuned->candidate;
-        ++report_.known;
-      } else {
-        open_.push_back({at->second, std::move(others)});
+      begin_with_what_is_known(std::move(open), choice->candidates);
+    }
+  }
+
+  void begin_with_what_is_known(Open open, std::span<const CandidateInfo> candidates) {
+    TunedGroup& group = report_.groups[open.group];
+    open.best = {.group = group.group, .candidate = group.incumbent};
+    const TunedChoice* tuned = tuning_.find(group.key);
+    if (tuned && !options_.again && candidate_named(candidates, tuned->candidate)) {
+      open.best = *tuned;
+      open.tried = {tuned->tried.begin(), tuned->tried.end()};
+      group.taken = tuned->candidate;
+    }
+    begin(open, Open::Stage::kernels);
+    if (open.stage == Open::Stage::done)
+      ++report_.known;
+    else
+      open_.push_back(std::move(open));
+  }
+
+  std::vector<Schedule> settings_of(const CandidateInfo& candidate) const {
+    std::vector<Schedule> settings = candidate.knobs.settings(threads_);
+    std::erase_if(settings, [&](const Schedule& s) {
+      return s.threads != Schedule::Team::rule && candidate.seconds > small_seconds;
+    });
+    return settings;
+  }
+
+  // The kernel whose settings are tried: the fastest, or that of a search before this one.
+  static std::size_t base_of_settings(const Open& open) {
+    for (const std::string& name : open.tried)
+      if (const auto d = candidate_named(open.candidates, name); d && d->schedule != Schedule{})
+        return d->candidate;
+    const auto best = candidate_named(open.candidates, open.best.candidate);
+    return best ? best->candidate : 0;
+  }
+
+  // Lists what this stage tries, or goes on to the next where it tries nothing.
+  void begin(Open& open, Open::Stage stage) {
+    open.stage = stage;
+    const auto add = [&](const std::string& name) {
+      if (!open.tried.contains(name)) open.left.push_back(name);
+    };
+    const std::size_t base = base_of_settings(open);
+    const CandidateInfo& kernel = open.candidates[base];
+    switch (stage) {
+      case Open::Stage::kernels: {
+        std::vector<CandidateInfo> others(open.candidates.begin() + 1, open.candidates.end());
+        std::ranges::stable_sort(others, {}, &CandidateInfo::seconds);
+        for (const CandidateInfo& c : others) add(candidate_name(c));
+        break;
       }
-    }
-  }
-
-  // Each key's candidate of this round, beside a run of the least estimates.
-  void measure(std::size_t round, double seconds) {
-    Tuning trial(device_, threads_);
-    for (const Open& open : open_)
-      if (round < open.candidates.size())
-        trial.put(report_.groups[open.group].key, {.candidate = open.candidates[round]});
-    Session session(graph_, {.threads = threads_, .device = &device_, .choose = trial.chooser()});
-    const auto plan = session.plan_for(inputs_);
-    const auto [base, tried] = interleave({untuned_, inputs_}, {session, inputs_}, blocks_of(seconds));
-    for (const Open& open : open_) {
-      if (round >= open.candidates.size()) continue;
-      TunedGroup& group = report_.groups[open.group];
-      const std::vector<double> before = times_of(*plan_, base, group.key);
-      const std::vector<double> after = times_of(*plan, tried, group.key);
-      std::vector<double> difference;
-      for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i)
-        difference.push_back(after[i] - before[i]);
-      group.tried.push_back({.candidate = open.candidates[round],
-                             .ms = median(after),
-                             .incumbent_ms = median(before),
-                             .difference = median_interval(difference)});
-    }
-  }
-
-  InterleaveOptions blocks_of(double seconds) const {
-    InterleaveOptions options{.warmup = 2, .blocks = fewest_blocks};
-    double run_seconds = options.turn_ms * 1e-3;
-    if (last_run_ms_ > 0) run_seconds = std::max(run_seconds, last_run_ms_ * 1e-3);
-    options.blocks = std::clamp(static_cast<int>(seconds / (4 * run_seconds)), fewest_blocks, most_blocks);
-    return options;
-  }
-
-  // Of one group of this key, in each block.
-  std::vector<double> times_of(const Plan& plan, const RunSamples& samples, const std::string& key) {
-    last_run_ms_ = median(samples.total_ms);
-    std::vector<double> times;
-    double groups = 0;
-    for (const Choice& choice : plan.choices) {
-      if (choice.key != key) continue;
-      ++groups;
-      for (std::size_t s = choice.first_step; s < choice.first_step + choice.steps; ++s) {
-        times.resize(std::max(times.size(), samples.step_ms[s].size()));
-        for (std::size_t i = 0; i < samples.step_ms[s].size(); ++i) times[i] += samples.step_ms[s][i];
-      }
-    }
-    for (double& t : times) t /= groups;
-    if (times.empty()) times.push_back(0);
-    return times;
-  }
-
-  void decide(std::size_t round) {
-    for (const Open& open : open_) {
-      TunedGroup& group = report_.groups[open.group];
-      if (group.tried.empty() || open.candidates.size() > round) continue;
-      TunedChoice choice{.group = group.group,
-                         .candidate = group.incumbent,
-                         .ms = group.tried.front().incumbent_ms,
-                         .incumbent_ms = group.tried.front().incumbent_ms};
-      for (const TunedGroup::Tried& t : group.tried)
-        if (t.difference.high < 0 && t.ms - t.incumbent_ms < choice.ms - choice.incumbent_ms) {
-          choice.candidate = t.candidate;
-          choice.ms = t.ms;
-          choice.incumbent_ms = t.incumbent_ms;
+      case Open::Stage::settings:
+        if (!open.tries_settings) break;
+        for (const Schedule& s : settings_of(kernel)) add(candidate_name(kernel, s));
+        break;
+      case Open::Stage::together: {
+        Schedule all;
+        std::size_t helping = 0;
+        for (const TunedGroup::Tried& t : report_.groups[open.group].tried) {
+          const auto decision = candidate_named(open.candidates, t.candidate);
+          if (t.difference.high >= 0 || !decision || decision->candidate != base) continue;
+          if (decision->schedule == Schedule{}) continue;
+          ++helping;
+          // Of two settings of one knob the first that helps: the faster one is tried alone.
+          all = decision->schedule.with(all);
         }
-      group.taken = choice.candidate;
-      tuning_.put(group.key, choice);
+        if (helping > 1) add(candidate_name(kernel, all));
+        break;
+      }
+      case Open::Stage::done: return;
+    }
+    if (open.left.empty()) begin(open, static_cast<Open::Stage>(static_cast<int>(stage) + 1));
+  }
+
+  // What each key tries next. Of keys that one step computes, one is measured at a time.
+  Round next_round() const {
+    Round round;
+    std::set<std::size_t> claimed;
+    for (const Open& open : open_) {
+      if (open.left.empty()) continue;
+      const std::string& key = report_.groups[open.group].key;
+      if (!claim(key, claimed)) continue;
+      const std::vector<GroupPlace>& places = base_places_.at(key);
+      const bool is_shared = std::ranges::any_of(places, &GroupPlace::is_shared);
+      const std::size_t fit = is_shared ? 1 : std::max<std::size_t>(1, places.size() / places_of_candidate);
+      const auto count = static_cast<std::ptrdiff_t>(std::min(fit, open.left.size()));
+      round[key].assign(open.left.begin(), open.left.begin() + count);
+    }
+    return round;
+  }
+
+  bool claim(const std::string& key, std::set<std::size_t>& claimed) const {
+    const auto& places = base_places_.at(key);
+    const auto is_claimed = [&](const GroupPlace& p) { return claimed.contains(p.first_step); };
+    if (std::ranges::any_of(places, is_claimed)) return false;
+    for (const GroupPlace& p : places) claimed.insert(p.first_step);
+    return true;
+  }
+
+  // As far as is known: a stage may bring others. Keys of one step take turns.
+  std::size_t rounds_left() const {
+    std::size_t most = 1, shared = 0;
+    for (const Open& open : open_) {
+      std::size_t rounds = open.left.size();
+      if (open.stage == Open::Stage::kernels && open.tries_settings)
+        rounds += settings_of(open.candidates.front()).size();
+      if (open.stage < Open::Stage::together && open.tries_settings) ++rounds;
+      const auto& places = base_places_.at(report_.groups[open.group].key);
+      if (std::ranges::any_of(places, &GroupPlace::is_shared))
+        shared += rounds;
+      else
+        most = std::max(most, rounds / std::max<std::size_t>(1, places.size() / places_of_candidate));
+    }
+    return std::max(most, shared);
+  }
+
+  struct Times {
+    std::vector<double> before, after, difference;
+  };
+
+  // A run with the round's candidates beside one of the least estimates: the times of each candidate.
+  std::map<std::pair<std::string, std::string>, Times> times_of(const Round& round, double seconds,
+                                                                int blocks) {
+    Session session(untuned_, chooser_of(round));
+    const auto plan = session.plan_with_stages(inputs_);
+    const Places places = places_of(*plan);
+    const auto begin = Clock::now();
+    const auto [base, tried] =
+        interleave({untuned_, inputs_}, {session, inputs_}, blocks_of(seconds, blocks));
+    block_seconds_ = std::chrono::duration<double>(Clock::now() - begin).count() /
+                     static_cast<double>(base.total_ms.size());
+    options_.record(*plan_, base);
+    options_.record(*plan, tried);
+    std::map<std::pair<std::string, std::string>, Times> all;
+    for (const auto& [key, names] : round) {
+      const std::vector<GroupPlace>&before = base_places_.at(key), &after = places.at(key);
+      if (before.size() != after.size()) continue;
+      for (std::size_t block = 0; block < base.total_ms.size(); ++block)
+        for (std::size_t i = 0; i < before.size(); ++i) {
+          Times& t = all[{key, after[i].candidate}];
+          t.before.push_back(time_of(before[i], base, block));
+          t.after.push_back(time_of(after[i], tried, block));
+          t.difference.push_back(t.after.back() - t.before.back());
+        }
+    }
+    return all;
+  }
+
+  static double time_of(const GroupPlace& place, const RunSamples& samples, std::size_t block) {
+    double ms = 0;
+    for (std::size_t s = place.first_step; s < place.first_step + place.steps; ++s)
+      ms += samples.step_ms[s][block];
+    return ms;
+  }
+
+  void measure(const Round& round, double seconds, int blocks) {
+    const auto times = times_of(round, seconds, blocks);
+    for (Open& open : open_) {
+      TunedGroup& group = report_.groups[open.group];
+      const auto names = round.find(group.key);
+      if (names == round.end()) continue;
+      for (const std::string& name : names->second) {
+        open.left.pop_front();
+        open.tried.insert(name);
+        const auto found = times.find({group.key, name});
+        if (found == times.end()) continue;
+        const Times& t = found->second;
+        TunedGroup::Tried& tried = group.tried.emplace_back();
+        tried = {.candidate = name,
+                 .ms = median(t.after),
+                 .incumbent_ms = median(t.before),
+                 .difference = median_interval(t.difference)};
+        if (const auto d = candidate_named(open.candidates, name); d && d->schedule == Schedule{})
+          tried.estimated_ms = 1e3 * open.candidates[d->candidate].seconds;
+        if (open.best.incumbent_ms == 0) open.best.ms = open.best.incumbent_ms = tried.incumbent_ms;
+        if (tried.difference.high < 0 &&
+            tried.ms / tried.incumbent_ms < open.best.ms / open.best.incumbent_ms)
+          put(open, name, tried.ms, tried.incumbent_ms);
+      }
+      if (open.left.empty()) begin(open, static_cast<Open::Stage>(static_cast<int>(open.stage) + 1));
+    }
+  }
+
+  void put(Open& open, const std::string& candidate, double ms, double incumbent_ms) {
+    open.best.candidate = candidate;
+    open.best.ms = ms;
+    open.best.incumbent_ms = incumbent_ms;
+  }
+
+  InterleaveOptions blocks_of(double seconds, int fewest) const {
+    return {.warmup = 2,
+            .blocks = static_cast<int>(std::clamp(seconds / block_seconds_, 1.0 * fewest,
+                                                  1.0 * std::max(fewest, options_.most_blocks)))};
+  }
+
+  // A block has a sample of each place.
+  int blocks_to_confirm(const Round& round) const {
+    std::size_t fewest = enough_blocks;
+    for (const auto& [key, names] : round) fewest = std::min(fewest, base_places_.at(key).size());
+    const auto places = static_cast<int>(std::max<std::size_t>(1, fewest));
+    return std::max(2, (enough_blocks + places - 1) / places);
+  }
+
+  // The fastest of many is fast by chance, too: each is measured once more, beside nothing but the incumbent.
+  void confirm(Clock::time_point end) {
+    std::vector<Open*> rest;
+    for (Open& open : open_)
+      if (open.best.candidate != report_.groups[open.group].incumbent) rest.push_back(&open);
+    while (!rest.empty()) {
+      Round round;
+      std::set<std::size_t> claimed;
+      std::vector<Open*> later;
+      for (Open* open : rest) {
+        const std::string& key = report_.groups[open->group].key;
+        if (claim(key, claimed))
+          round[key] = {open->best.candidate};
+        else
+          later.push_back(open);
+      }
+      const auto times = times_of(round, seconds_until(end), blocks_to_confirm(round));
+      for (Open* open : rest) {
+        const TunedGroup& group = report_.groups[open->group];
+        if (!round.contains(group.key)) continue;
+        const auto found = times.find({group.key, open->best.candidate});
+        const bool is_faster = found != times.end() && median_interval(found->second.difference).high < 0;
+        const double before = found == times.end() ? open->best.incumbent_ms : median(found->second.before);
+        put(*open, is_faster ? open->best.candidate : group.incumbent,
+            is_faster ? median(found->second.after) : before, before);
+      }
+      rest = std::move(later);
+    }
+    for (Open& open : open_) {
+      TunedGroup& group = report_.groups[open.group];
+      if (open.tried.empty()) continue;
+      open.best.tried = {open.tried.begin(), open.tried.end()};
+      group.taken = open.best.candidate;
+      tuning_.put(group.key, open.best);
     }
   }
 
@@ -214,14 +424,14 @@ class Search {
   static bool is_new(const TunedGroup& g) { return !g.tried.empty() && g.taken != g.incumbent; }
 
   bool holds() {
-    Session tuned(graph_, {.threads = threads_, .device = &device_, .choose = tuning_.chooser()});
+    Session tuned(untuned_, tuning_.chooser());
     const std::vector<Tensor> expected = untuned_.run(inputs_), outputs = tuned.run(inputs_);
     agrees_ = options_.agrees(outputs, expected);
     report_.difference = 0;
     for (std::size_t i = 0; i < outputs.size(); ++i)
       report_.difference = std::max(report_.difference, compare(outputs[i], expected[i]).relative());
     const auto [before, after] =
-        interleave({untuned_, inputs_}, {tuned, inputs_}, blocks_of(0.1 * options_.seconds));
+        interleave({untuned_, inputs_}, {tuned, inputs_}, blocks_of(0.15 * options_.seconds, enough_blocks));
     std::vector<double> ratios;
     for (std::size_t i = 0; i < before.total_ms.size(); ++i)
       ratios.push_back(after.total_ms[i] / before.total_ms[i]);
@@ -231,17 +441,16 @@ class Search {
     return agrees_ && median(ratios) < 1;
   }
 
-  std::shared_ptr<const Graph> graph_;
   std::span<const Tensor> inputs_;
-  const Device& device_;
   int threads_;
   Tuning& tuning_;
   const TuneOptions& options_;
   Session untuned_;
   std::shared_ptr<const Plan> plan_;
+  Places base_places_;
   std::vector<Open> open_;
-  double last_run_ms_ = 0;
-  bool agrees_ = true;  // the last comparison
+  double block_seconds_ = 0;  // of a block of the last round
+  bool agrees_ = true;        // the last comparison
   TuneReport report_;
 };
 

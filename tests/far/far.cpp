@@ -95,7 +95,7 @@ class FarQueue : public CpuQueue {
     for (std::byte* buffer : frame.buffers) buffers.push_back(seen(buffer));
     add([this, &step, buffers = std::move(buffers), scratch = seen(frame.scratch),
          faults = step.faults_in(frame.faults)] {
-      step.compute({buffers, scratch, pool(), faults});
+      step.compute({buffers, scratch, pool_of(step.schedule), faults});
     });
   }
 

@@ -88,6 +88,8 @@ TEST(JoinedSteps, TakeTheirChoicesAlong) {
   EXPECT_EQ(plan.choices[0].steps, 1u);
   EXPECT_EQ(plan.choices[1].first_step, 1u);
   EXPECT_EQ(plan.choices[2].steps, 0u);
+  EXPECT_EQ(plan.choices[2].joined, 0u);
+  EXPECT_EQ(plan.choices[1].joined, std::nullopt);
 }
 
 TEST(JoinedSteps, OfRandomPlansKeepTheOrder) {
@@ -108,6 +110,8 @@ TEST(JoinedSteps, OfRandomPlansKeepTheOrder) {
       for (const std::size_t part : parts(*after.steps[i])) {
         EXPECT_EQ(runs_at[part], rows.size()) << "twice";
         runs_at[part] = i;
+        const Choice& choice = after.choices[part];
+        EXPECT_EQ(choice.joined.value_or(choice.first_step), i);
       }
     for (const std::size_t at : runs_at) EXPECT_LT(at, after.steps.size());
     for (const Dependency& d : dependencies(before.steps)) EXPECT_LT(runs_at[d.on], runs_at[d.step]) << seed;

@@ -1,5 +1,6 @@
 // What is measured of candidates is kept by what groups compute, and taken by plans.
 #include <fstream>
+#include <set>
 
 #include "base/error.h"
 #include "base/temporary_path.h"
@@ -29,6 +30,21 @@ const Choice& choice_of(const Plan& plan) {
   throw error("the plan has no choice");
 }
 
+// Ends when all is tried.
+const TuneOptions quick{.seconds = 60, .most_blocks = 3};
+
+std::set<std::string> names_of(const TunedGroup& group) {
+  std::set<std::string> names;
+  for (const TunedGroup::Tried& t : group.tried) names.insert(t.candidate);
+  return names;
+}
+
+// Those that were tried by their own rule.
+std::size_t kernels_of(const TunedGroup& group) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      group.tried, [](const auto& t) { return t.candidate.find(" (") == std::string::npos; }));
+}
+
 // Another candidate than the one with the least estimate.
 std::size_t other_of(const Choice& choice) { return choice.taken == 0 ? 1 : 0; }
 
@@ -42,6 +58,34 @@ TEST(Tuning, APlanTakesWhatWasMeasured) {
   const Choice& taken = choice_of(*tuned);
   EXPECT_EQ(taken.candidates[taken.taken].kernel, other.kernel);
   EXPECT_EQ(taken.why, "measured: 0.5 ms, that of the least estimate 0.7 ms");
+}
+
+TEST(Tuning, APlanRunsByTheScheduleThatWasMeasured) {
+  const auto plan = plan_of(conv);
+  const Choice& choice = choice_of(*plan);
+  const std::string name =
+      candidate_name(choice.candidates[other_of(choice)], {.block = Schedule::Block::half});
+  Tuning tuning(cpu_device(), 1);
+  tuning.put(choice.key, {.candidate = name});
+  const auto tuned = plan_of(conv, tuning.chooser());
+  const Choice& taken = choice_of(*tuned);
+  EXPECT_EQ(candidate_name(taken.candidates[taken.taken]), name);
+  const Step& step = *tuned->steps[taken.first_step + taken.steps - 1];
+  EXPECT_EQ(step.schedule, Schedule{.block = Schedule::Block::half});
+  EXPECT_EQ(step.info.kernel, choice.candidates[other_of(choice)].kernel + " (block=half)");
+}
+
+TEST(Tuning, AScheduleThatTheKernelDoesNotHaveIsPassedOver) {
+  const auto plan = plan_of(conv);
+  const Choice& choice = choice_of(*plan);
+  for (const char* schedule : {"(block=thrice)", "(knob=half)", "(block=half"}) {
+    Tuning tuning(cpu_device(), 1);
+    CandidateInfo other = choice.candidates[other_of(choice)];
+    other.kernel += std::string(" ") + schedule;
+    tuning.put(choice.key, {.candidate = candidate_name(other)});
+    const auto tuned = plan_of(conv, tuning.chooser());
+    EXPECT_EQ(choice_of(*tuned).taken, choice_of(*plan).taken) << schedule;
+  }
 }
 
 TEST(Tuning, WhatIsNoCandidateAnyMoreIsPassedOver) {
@@ -68,13 +112,38 @@ TEST(Tuning, GroupsOfOneKeyComputeTheSame) {
 
 TEST(Tuning, LinesComeBackAsTheyWere) {
   Tuning tuning(cpu_device(), 2);
-  tuning.put("0123456789abcdef",
-             {.group = "conv", .candidate = "gemm order 0,2,3,1", .ms = 0.5, .incumbent_ms = 1});
+  tuning.put("0123456789abcdef", {.group = "conv",
+                                  .candidate = "gemm (outer=rows) order 0,2,3,1",
+                                  .ms = 0.5,
+                                  .incumbent_ms = 1,
+                                  .tried = {"winograd4 order 0,2,3,1"}});
   Tuning again(cpu_device(), 2), of_one_thread(cpu_device(), 1);
   again.read(tuning.lines(), "lines");
   of_one_thread.read(tuning.lines(), "lines");
   EXPECT_EQ(again.lines(), tuning.lines());
   EXPECT_TRUE(of_one_thread.choices().empty());
+}
+
+TEST(Tuning, LinesThatDoNotSayWhatWasTriedAreRead) {
+  Tuning tuning(cpu_device(), 1);
+  tuning.put("0123456789abcdef", {.candidate = "gemm", .tried = {"packing gemm"}});
+  std::string line = tuning.lines();
+  const std::size_t at = line.find(",\"tried\"");
+  line.erase(at, line.find(']', at) + 1 - at);
+  Tuning read(cpu_device(), 1);
+  read.read(line, "lines");
+  ASSERT_NE(read.find("0123456789abcdef"), nullptr);
+  EXPECT_EQ(read.find("0123456789abcdef")->candidate, "gemm");
+  EXPECT_TRUE(read.find("0123456789abcdef")->tried.empty());
+}
+
+TEST(Tuning, ADeviceThatRoundsFactorsIsAnother) {
+  Device rounds = cpu_device();
+  rounds.takes_tf32 = true;
+  Tuning exact(cpu_device(), 1), rounded(rounds, 1);
+  rounded.put("0123456789abcdef", {.candidate = "gemm"});
+  exact.read(rounded.lines(), "lines");
+  EXPECT_TRUE(exact.choices().empty());
 }
 
 TEST(Tuning, ALineThatIsNoneIsNamed) {
@@ -115,21 +184,65 @@ TEST(Tuning, EveryCandidateIsMeasuredOnceAndKept) {
 )");
   const std::vector<Tensor> inputs = inputs_of(*graph, {});
   Tuning tuning(cpu_device(), 1);
-  const TuneReport report = tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 40});
+  const TuneReport report = tune(graph, inputs, cpu_device(), 1, tuning, quick);
   ASSERT_EQ(report.groups.size(), 1U);
   const TunedGroup& group = report.groups[0];
   EXPECT_EQ(group.groups, 2U);
-  EXPECT_EQ(group.tried.size(), 2U);
+  EXPECT_EQ(kernels_of(group), 2U);
+  EXPECT_GT(group.tried.size(), 2U);  // and the settings of one
+  EXPECT_EQ(names_of(group).size(), group.tried.size());
   EXPECT_EQ(report.left, 0U);
   ASSERT_NE(tuning.find(group.key), nullptr);
   EXPECT_EQ(tuning.find(group.key)->candidate, group.taken);
   EXPECT_LT(report.difference, 1e-4);
 
-  const TuneReport known = tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 40});
+  const TuneReport known = tune(graph, inputs, cpu_device(), 1, tuning, quick);
   EXPECT_EQ(known.known, 1U);
   EXPECT_TRUE(known.groups[0].tried.empty());
-  const TuneReport again = tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 40, .again = true});
-  EXPECT_EQ(again.groups[0].tried.size(), 2U);
+  const TuneReport again =
+      tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 60, .again = true, .most_blocks = 3});
+  EXPECT_EQ(kernels_of(again.groups[0]), 2U);
+}
+
+// One step runs the region: what is tried in it is measured by the time of that step.
+TEST(Tuning, GroupsOfRegionsAreMeasured) {
+  const std::shared_ptr<const Graph> graph = graph_of(R"(graph g(%x: f32[8,64]) {
+  @w : f32[64,64]
+  %1 = loop(true:bool, %x, carried=1, limit=4) (%i: i64[], %a: f32[8,64]) {
+    %2 = linear(%a, @w) : f32[8,64]
+    %3 = softmax(%2, axis=1) : f32[8,64]
+    return true:bool, %3
+  } : f32[8,64]
+  return %1
+}
+)");
+  const std::vector<Tensor> inputs = inputs_of(*graph, {});
+  Tuning tuning(cpu_device(), 1);
+  const TuneReport report = tune(graph, inputs, cpu_device(), 1, tuning, quick);
+  ASSERT_FALSE(report.groups.empty());
+  EXPECT_EQ(report.measured, report.groups.size());
+  for (const TunedGroup& group : report.groups) EXPECT_FALSE(group.tried.empty()) << group.group;
+}
+
+TEST(Tuning, GroupsBehindSizesOfDataAreMeasured) {
+  const std::shared_ptr<const Graph> graph = graph_of(R"(graph g(%x: f32[64,64]) {
+  @w : f32[64,64]
+  %1 = sum(%x, axes=1) : f32[64]
+  %2 = greater(%1, 0.0) : bool[64]
+  %3 = nonzero(%2, count=?0) : i64[?0,1]
+  %4 = reshape(%3, shape=?0) : i64[?0]
+  %5 = index_select(%x, %4) : f32[?0,64]
+  %6 = linear(%5, @w) : f32[?0,64]
+  return %6
+}
+)");
+  const std::vector<Tensor> inputs = inputs_of(*graph, {});
+  Tuning tuning(cpu_device(), 1);
+  const TuneReport report = tune(graph, inputs, cpu_device(), 1, tuning, quick);
+  const auto linear =
+      std::ranges::find_if(report.groups, [](const TunedGroup& g) { return g.group.starts_with("linear"); });
+  ASSERT_NE(linear, report.groups.end());
+  EXPECT_FALSE(linear->tried.empty());
 }
 
 // What the CPU has for a linear, where the interpreter is estimated to be fastest.
@@ -168,7 +281,7 @@ TEST(Tuning, AWrongEstimateIsFound) {
   const std::shared_ptr<const Graph> graph = graph_of(large_product);
   const std::vector<Tensor> inputs = inputs_of(*graph, {});
   Tuning tuning(cpu_that_misjudges(), 1);
-  const TuneReport report = tune(graph, inputs, cpu_that_misjudges(), 1, tuning, {.seconds = 40});
+  const TuneReport report = tune(graph, inputs, cpu_that_misjudges(), 1, tuning, quick);
   ASSERT_EQ(report.groups.size(), 1U);
   EXPECT_EQ(report.groups[0].incumbent, "reference");
   EXPECT_NE(report.groups[0].taken, "reference");
@@ -180,8 +293,9 @@ TEST(Tuning, KernelsWhoseOutputsDifferAreNotTaken) {
   const std::shared_ptr<const Graph> graph = graph_of(large_product);
   const std::vector<Tensor> inputs = inputs_of(*graph, {});
   Tuning tuning(cpu_that_misjudges(), 1);
-  const TuneReport report = tune(graph, inputs, cpu_that_misjudges(), 1, tuning,
-                                 {.seconds = 40, .agrees = [](const auto&, const auto&) { return false; }});
+  const TuneReport report =
+      tune(graph, inputs, cpu_that_misjudges(), 1, tuning,
+           {.seconds = 60, .most_blocks = 3, .agrees = [](const auto&, const auto&) { return false; }});
   EXPECT_EQ(report.reverted, "the outputs of faster kernels differ");
   EXPECT_EQ(report.groups[0].taken, "reference");
   ASSERT_NE(tuning.find(report.groups[0].key), nullptr);
