@@ -66,9 +66,9 @@ Advice slower_than_predicted(const ProfileReport& p) {
   for (const StepRow& s : p.steps)
     if (is_slow(s) && (!worst || lost(s) > lost(*worst))) worst = &s;
   if (share < 0.01) return {};
-  return fmt::format("{} of {} longer than predicted, {:.0f}% of the time: step {} ({}) {:.1f} times as long",
-                     count, counted(p.steps.size(), "step takes", "steps take"), 100 * share, worst->index,
-                     worst->op, worst->ms / worst->predicted->ms);
+  return fmt::format("slower than predicted: {} of {}, {:.0f}% of the time; step {} ({}) by {:.1f} times",
+                     count, counted(p.steps.size(), "step"), 100 * share, worst->index, worst->op,
+                     worst->ms / worst->predicted->ms);
 }
 
 Advice threads(const ProfileReport& p) {
