@@ -204,6 +204,8 @@ constexpr Key<SpeedSettings> speed_keys[] = {
     {"baseline", "a file's name", into<&SpeedSettings::baseline, some_text>},
     {"max_slowdown", "a number from 1 on", into<&SpeedSettings::max_slowdown, factor>},
     {"over_unfused", "a number", into<&SpeedSettings::over_unfused, number>},
+    {"predicted_on", "a file's name", into<&SpeedSettings::predicted_on, some_text>},
+    {"predicted_ms", "a number", into<&SpeedSettings::predicted_ms, number>},
 };
 
 bool inputs(CaseSettings& s, const toml::node& node, const TableReader& reader) {
@@ -265,7 +267,7 @@ constexpr Key<CaseSettings> case_keys[] = {
     {"atol", "a number", tolerance_part<&ToleranceSetting::atol>},
     {"outputs", "a table of outputs", outputs},
     {"limits", "a table", limits},
-    {"speed", "a table with baseline or over_unfused", speed},
+    {"speed", "a table with baseline, over_unfused or predicted_ms", speed},
     {"operators", "a table of counts", operators},
     {"timeout", "a number of seconds", into<&CaseSettings::timeout, seconds>},
     {"memory", wants_bytes, into<&CaseSettings::memory_bytes, some_bytes>},

@@ -36,8 +36,10 @@ struct SpeedSettings {
   std::string baseline;  // a model, an artifact or a stored profile, in the case's folder; empty: none
   std::optional<double> max_slowdown;  // times as long as the baseline; 1.1 where it is not given
   std::optional<double> over_unfused;  // how many times as fast fusion is to make it at least
+  std::string predicted_on;            // the description of a device, in the case's folder
+  std::optional<double> predicted_ms;  // the most that is predicted for it
 
-  bool given() const { return !baseline.empty() || over_unfused; }
+  bool given() const { return !baseline.empty() || over_unfused || predicted_ms; }
 };
 
 struct CaseSettings {

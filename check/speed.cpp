@@ -5,11 +5,13 @@
 #include "base/atomic_file.h"
 #include "base/count.h"
 #include "base/shell.h"
+#include "kernels/cpu/isa.h"
 #include "report/compare_runs.h"
 #include "report/profile.h"
 #include "report/profile_json.h"
 #include "report/profile_text.h"
 #include "report/unfused.h"
+#include "runtime/cost/predict.h"
 
 namespace tenon {
 namespace {
@@ -78,6 +80,37 @@ std::optional<Failure> fusion_gain(const Model& model, std::span<const Tensor> i
                {"limit", least}}};
 }
 
+// The plan for the described device, which is the same on every machine that has its instruction set.
+void guard_prediction(SpeedVerdict& verdict, const Case& c, const Model& model,
+                      std::span<const Tensor> inputs) {
+  const SpeedSettings& speed = c.settings.speed;
+  if (speed.predicted_on.empty())
+    throw error("predicted_ms needs predicted_on")
+        .at(c.file(settings_file).string())
+        .hint("name a file that tenon doctor --describe wrote");
+  const MachineDescription machine = load_machine(c.file(speed.predicted_on));
+  const auto isas = cpu::runnable_isas();
+  const auto isa = std::ranges::find(isas, machine.isa, [](cpu::Isa i) { return cpu::name(i); });
+  if (isa == isas.end()) {
+    verdict.notes.push_back(
+        fmt::format("time not predicted: this machine runs no kernels of {}", machine.isa));
+    return;
+  }
+  const cpu::ForceIsa forced(*isa);
+  SessionOptions options = session_options(model, cpu_device(), c.settings.threads);
+  options.choose = least_estimate;
+  const Prediction p = predict(*Session(model.graph, options).plan_for(inputs), machine, c.settings.threads,
+                               CostModel::shipped());
+  const double limit = *speed.predicted_ms;
+  if (p.ms <= limit) return;
+  verdict.failures.push_back({.kind = failure::slower,
+                              .message = fmt::format("{:.3g} ms are predicted on {}, case.toml allows {}",
+                                                     p.ms, machine.hardware, limit),
+                              .details = {},
+                              .file = settings_file,
+                              .data = {{"predicted_ms", p.ms}, {"limit", limit}}});
+}
+
 }  // namespace
 
 SpeedVerdict check_speed(const Case& c, const Model& model, const OpenOptions& options,
@@ -128,6 +161,7 @@ SpeedVerdict check_speed(const Case& c, const Model& model, const OpenOptions& o
         .at(c.file(settings_file).string());
   if (speed.over_unfused)
     if (auto failed = fusion_gain(model, inputs, c.settings)) verdict.failures.push_back(std::move(*failed));
+  if (speed.predicted_ms) guard_prediction(verdict, c, model, inputs);
   return verdict;
 }
 

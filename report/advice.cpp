@@ -58,6 +58,19 @@ Advice copies(const ProfileReport& p) {
   return fmt::format("{} {:.0f}% of the time", counted(count, "copy takes", "copies take"), 100 * share);
 }
 
+// A machine that is busy or throttled, or a kernel that is bad at these sizes.
+Advice slower_than_predicted(const ProfileReport& p) {
+  const StepRow* worst = nullptr;
+  const auto [count, share] = steps_where(p, is_slow);
+  const auto lost = [](const StepRow& s) { return s.ms - s.predicted->ms; };
+  for (const StepRow& s : p.steps)
+    if (is_slow(s) && (!worst || lost(s) > lost(*worst))) worst = &s;
+  if (share < 0.01) return {};
+  return fmt::format("slower than predicted: {} of {}, {:.0f}% of the time; step {} ({}) by {:.1f} times",
+                     count, counted(p.steps.size(), "step"), 100 * share, worst->index, worst->op,
+                     worst->ms / worst->predicted->ms);
+}
+
 Advice threads(const ProfileReport& p) {
   if (p.machine.cores <= p.threads || !p.streams.empty()) return {};
   return fmt::format("{} of {} cores used: --threads {}", p.threads, p.machine.cores, p.machine.cores);
@@ -85,8 +98,8 @@ Advice heavy_timers(const ProfileReport& p) {
 
 std::vector<std::string> advice_for(const ProfileReport& p) {
   std::vector<std::string> lines;
-  for (const auto rule :
-       {reference_kernels, furthest_below_roof, bound_by_memory, copies, threads, noise, heavy_timers})
+  for (const auto rule : {reference_kernels, furthest_below_roof, bound_by_memory, slower_than_predicted,
+                          copies, threads, noise, heavy_timers})
     if (Advice line = rule(p)) lines.push_back(std::move(*line));
   return lines;
 }

@@ -30,6 +30,12 @@ std::string head(const PredictionReport& r) {
   return text + "\n";
 }
 
+ordered_json latency(const Prediction& p) {
+  return {{"median", p.ms}, {"low", p.interval.low}, {"high", p.interval.high}};
+}
+
+std::string range(const Interval& i) { return milliseconds(i.low) + " to " + milliseconds(i.high); }
+
 std::string left_out(std::size_t all, std::size_t shown, std::string_view what) {
   return shown < all
              ? fmt::format("{} in all; the {} slowest are shown (--top 0: all)\n", counted(all, what), shown)
@@ -40,12 +46,12 @@ std::string left_out(std::size_t all, std::size_t shown, std::string_view what) 
 
 PredictionReport prediction_report(const Model& model, const Plan& plan, Bindings sizes,
                                    const MachineDescription& machine, int threads,
-                                   const std::map<std::string, double>& measured) {
+                                   const Calibration& calibration) {
   PredictionReport report{.model = model_info(model),
                           .sizes = std::move(sizes),
                           .machine = machine,
                           .threads = threads,
-                          .prediction = predict(plan, machine, threads, CostModel::shipped(), measured)};
+                          .prediction = predict(plan, machine, threads, CostModel::shipped(), calibration)};
   std::vector<double> ms;
   for (const Estimate& e : report.prediction.steps) ms.push_back(e.ms);
   report.steps = step_rows(plan, ms, machine.of(threads).peak);
@@ -62,7 +68,7 @@ ordered_json to_json(const PredictionReport& r) {
                    {"sizes", r.sizes},
                    {"coverage", CostModel::shipped().coverage()},
                    {"trained_on", CostModel::shipped().digest()},
-                   {"latency_ms", {{"median", p.ms}, {"low", p.interval.low}, {"high", p.interval.high}}},
+                   {"latency_ms", latency(p)},
                    {"measured", p.measured},
                    {"covered", p.covered},
                    {"steps", ordered_json::array()},
@@ -87,6 +93,17 @@ ordered_json to_json(const PredictionReport& r) {
   for (const TimeRow& m : by_module(r.steps))
     out["modules"].push_back(
         {{"module", m.name}, {"ms", m.ms}, {"share", m.share}, {"estimated", m.estimated}});
+  if (r.alternatives.empty()) return out;
+  out["alternatives"] = ordered_json::array();
+  for (const Alternative& a : r.alternatives)
+    out["alternatives"].push_back(
+        {{"what", a.what}, {"latency_ms", latency(a.prediction)}, {"covered", a.prediction.covered}});
+  return out;
+}
+
+ordered_json to_json(std::span<const PredictionReport> reports) {
+  ordered_json out{{"schema", "tenon.predictions/1"}, {"predictions", ordered_json::array()}};
+  for (const PredictionReport& r : reports) out["predictions"].push_back(to_json(r));
   return out;
 }
 
@@ -116,6 +133,28 @@ std::string modules_text(const PredictionReport& r, std::size_t top, int depth) 
     table.add({milliseconds(m.ms), percent(m.share), std::to_string(m.steps),
                m.name.empty() ? "(not attributed)" : m.name});
   return head(r) + table.str() + left_out(all, rows.size(), "module");
+}
+
+std::string alternatives_text(const PredictionReport& r) {
+  if (r.alternatives.empty()) return "";
+  std::vector<const Alternative*> order;
+  for (const Alternative& a : r.alternatives) order.push_back(&a);
+  std::ranges::stable_sort(order, {}, [](const Alternative* a) { return a->prediction.ms; });
+  Table table({"ms", "interval", "times as fast", "what if"});
+  for (const Alternative* a : order)
+    table.add({milliseconds(a->prediction.ms), range(a->prediction.interval),
+               fmt::format("{:.2f}", r.prediction.ms / a->prediction.ms), a->what});
+  return "\n" + table.str();
+}
+
+std::string devices_text(std::span<const PredictionReport> reports) {
+  Table table({"ms", "interval", "ratio", "covered", "threads", "device"});
+  for (const PredictionReport& r : reports) {
+    const Prediction& p = r.prediction;
+    table.add({milliseconds(p.ms), range(p.interval), fmt::format("{:.2f}", p.ms / reports[0].prediction.ms),
+               percent(p.covered), std::to_string(r.threads), r.machine.hardware});
+  }
+  return fmt::format("{}\n\n{}", reports[0].model.path, table.str());
 }
 
 }  // namespace tenon

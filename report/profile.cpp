@@ -174,6 +174,20 @@ ProfileReport profile_report(const Model& model, Session& session, std::span<con
   return report;
 }
 
+void put_predictions(ProfileReport& report, const MachineDescription& machine) {
+  const Rates& rates = machine.of(report.threads);
+  for (StepRow& row : report.steps) {
+    Features numbers = row.features.numbers;
+    put_machine(numbers, machine, rates);
+    const Estimate e = CostModel::shipped().step(row.features.kernel, numbers);
+    if (e.basis != Basis::roofline) row.predicted = e;
+  }
+}
+
+bool is_slow(const StepRow& row) {
+  return row.predicted && row.ms > std::max(1.5 * row.predicted->ms, row.predicted->interval.high);
+}
+
 Recording recording_of(const ProfileReport& report) {
   MeasuredInputs types;
   for (const ModelInfo::NamedType& s : report.model.inputs) types.push_back({s.name, s.type});

@@ -8,6 +8,8 @@
 #include "report/compare.h"
 #include "runtime/attribution.h"
 #include "runtime/cost/features.h"
+#include "runtime/cost/machine.h"
+#include "runtime/cost/model.h"
 #include "runtime/profile.h"
 #include "runtime/throughput.h"
 
@@ -53,6 +55,7 @@ struct StepRow {
   std::size_t live_bytes = 0;      // of the arena while it runs
   std::vector<StepPart> parts;
   StepFeatures features;
+  std::optional<Estimate> predicted;  // of kernels that the cost model covers
 };
 
 /// A line of a table of times: a module, an operator or a kernel.
@@ -112,6 +115,10 @@ std::vector<StepRow> step_rows(const Profile&, const std::optional<Peak>&);
 /// Times a model with one set of inputs, by itself: the pipeline, runs, steps.
 ProfileReport profile_report(const Model&, Session&, std::span<const Tensor> inputs, const ProfileOptions&,
                              const std::optional<Peak>&);
+/// Fills the predicted times of its steps on this machine, which it ran on.
+void put_predictions(ProfileReport&, const MachineDescription&);
+/// Half as long again as predicted, and outside the interval that holds nine of ten.
+bool is_slow(const StepRow&);
 /// Its runs with timers, to be compared.
 Recording recording_of(const ProfileReport&);
 

@@ -69,6 +69,8 @@ ordered_json to_json(const StepRow& s) {
                    {"module", s.module}, {"modules", s.modules}, {"ms", s.ms},         {"share", s.share},
                    {"flops", s.flops},   {"bytes", s.bytes},     {"gflops", s.gflops}, {"gbs", s.gbs}};
   out["roofline"] = s.roofline ? ordered_json(*s.roofline) : ordered_json();
+  out["predicted_ms"] = s.predicted ? ordered_json(s.predicted->ms) : ordered_json();
+  out["slow"] = is_slow(s);
   out["bound"] = s.roofline ? ordered_json(s.memory_bound ? "memory" : "compute") : ordered_json();
   out["origins"] = s.origins;
   out["live_bytes"] = s.live_bytes;

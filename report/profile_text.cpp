@@ -97,7 +97,7 @@ std::string step_table(const ProfileReport& p, const TextOptions& o) {
   const std::size_t shown =
       o.top == 0 ? slowest.size() : std::min<std::size_t>(slowest.size(), static_cast<std::size_t>(o.top));
   const bool kernels = o.width >= 110;
-  const std::size_t words = o.width - (kernels ? 70 : 68);  // for op, kernel and module
+  const std::size_t words = o.width - (kernels ? 71 : 69);  // for op, kernel and module
   const Unit unit(slowest.empty() ? 0 : slowest[0]->ms);
   std::vector<std::string> head{"#",       unit.name(), "share",    "MFLOP", "MiB",
                                 "GFLOP/s", "GB/s",      "roofline", "op"};
@@ -106,9 +106,13 @@ std::string step_table(const ProfileReport& p, const TextOptions& o) {
   Table table(head);
   for (std::size_t i = 0; i < shown; ++i) {
     const StepRow& s = *slowest[i];
-    std::vector<std::string> row{
-        std::to_string(s.index), unit.text(s.ms),  percent(s.share), number(s.flops * 1e-6),
-        number(s.bytes / mib),   number(s.gflops), number(s.gbs)};
+    std::vector<std::string> row{std::to_string(s.index),
+                                 (is_slow(s) ? "!" : "") + unit.text(s.ms),
+                                 percent(s.share),
+                                 number(s.flops * 1e-6),
+                                 number(s.bytes / mib),
+                                 number(s.gflops),
+                                 number(s.gbs)};
     row.push_back(s.roofline ? fmt::format("{:.0f}% {}", 100 * *s.roofline, s.memory_bound ? "mem" : "flop")
                              : "");
     row.push_back(shorten(s.op, words / 3));

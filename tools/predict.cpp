@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "ir/bind.h"
 #include "report/prediction.h"
@@ -20,10 +21,16 @@ namespace {
 struct PredictVerb {
   ModelOptions model;
   IsaOption isa;
+  std::vector<std::string> devices;  // to compare
   std::string json, records, by = "step";
   std::size_t top = 15;
   int depth = 0;
+  bool what_if = false;
 };
+
+void write_json(const std::string& file, const nlohmann::ordered_json& json) {
+  write_text(file, json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
 
 /// What --device names, if it is the description of a device, is the machine; the device is of its kind.
 std::optional<MachineDescription> described(PredictVerb& o) {
@@ -43,40 +50,111 @@ IsaOption isa_of(const MachineDescription& machine) {
   return {};
 }
 
-int run_predict(PredictVerb o, const CLI::App& verb) {
-  if (o.by != "module") refuse_unused(verb, "without --by module", {"--depth"});
-  std::optional<MachineDescription> machine = described(o);
-  if (machine) refuse_unused(verb, "where a file describes the device", {"--isa"});
-  const Device& device = o.model.on.device();
+const Device& modelled_device(const ModelOptions& o) {
+  const Device& device = o.on.device();
   if (!device.shares_memory)
     throw error("there is no cost model of {} yet", device.name)
         .at("--device")
         .hint("predict for a CPU; tenon profile --device " + device.name + " measures it");
+  return device;
+}
+
+/// The machine that runs kernels now, measured for so many threads where that is not known yet.
+MachineDescription this_machine(const Device& device, std::span<const int> threads, Progress& progress) {
+  progress.say("measuring what this machine can do (once)");
+  return describe_machine(device, RooflineCache(), threads);
+}
+
+/// What the model will take on this machine; kernels of its instruction set are forced. What was tuned was
+/// tuned here: elsewhere estimates choose.
+PredictionReport predicted(const ModelOptions& o, const MachineDescription& machine, bool is_elsewhere,
+                           const Calibration& calibration, Progress& progress) {
+  const Model model = o.open([&](std::string_view what) { progress.say(what); });
+  SessionOptions options = o.session_options(model);
+  if (is_elsewhere) options.choose = least_estimate;
+  Session session(model.graph, std::move(options));
+  const std::vector<Tensor> inputs = o.values(model);
+  progress.say("planning");
+  const auto plan = session.plan_for(inputs);
+  progress.say("");
+  return prediction_report(model, *plan, bind_inputs(session.graph(), inputs), machine, o.threads,
+                           calibration);
+}
+
+MachineDescription with_rates(MachineDescription machine, double Peak::*rate, double times) {
+  for (Rates& r : machine.rates) r.peak.*rate *= times;
+  return machine;
+}
+
+/// What the same model would take if one thing were different. Each is the prediction of a plan made for it.
+std::vector<Alternative> alternatives(const ModelOptions& o, const MachineDescription& machine,
+                                      bool is_elsewhere, const Calibration& calibration, Progress& progress) {
+  std::vector<Alternative> all;
+  const auto add = [&](std::string what, const ModelOptions& changed, const MachineDescription& on) {
+    all.push_back({std::move(what), predicted(changed, on, is_elsewhere, calibration, progress).prediction});
+  };
+  for (const Rates& r : machine.rates) {
+    if (r.threads == o.threads) continue;
+    ModelOptions threads = o;
+    threads.threads = r.threads;
+    add(fmt::format("--threads {}", r.threads), threads, machine);
+  }
+  const bool is_source = o.path.ends_with(".pt") || o.path.ends_with(".pt2") || o.path.ends_with(".onnx");
+  if (o.on.precision() == Precision::kept && is_source) {
+    ModelOptions narrow = o;
+    narrow.on.choice.precision = "bf16";
+    add("--precision bf16", narrow, machine);
+  }
+  add("memory twice as fast", o, with_rates(machine, &Peak::gbs, 2));
+  add("arithmetic twice as fast", o, with_rates(machine, &Peak::gflops, 2));
+  return all;
+}
+
+int compare_devices(const PredictVerb& o) {
+  Progress progress;
+  std::vector<PredictionReport> reports;
+  for (const std::string& file : o.devices) {
+    const MachineDescription machine = load_machine(file);
+    static_cast<void>(machine.of(o.model.threads));
+    ModelOptions there = o.model;
+    there.on.choice.name = machine.device;
+    const auto forced = isa_of(machine).force(modelled_device(there));
+    reports.push_back(predicted(there, machine, true, {}, progress));
+  }
+  if (o.json != "-") fmt::print("{}", devices_text(reports));
+  if (!o.json.empty()) write_json(o.json, to_json(reports));
+  return 0;
+}
+
+int run_predict(PredictVerb o, const CLI::App& verb) {
+  if (o.by != "module") refuse_unused(verb, "without --by module", {"--depth"});
+  if (!o.devices.empty()) {
+    refuse_unused(verb, "with --compare-devices",
+                  {"--device", "--isa", "--records", "--by", "--top", "--what-if"});
+    return compare_devices(o);
+  }
+  std::optional<MachineDescription> machine = described(o);
+  if (machine) refuse_unused(verb, "where a file describes the device", {"--isa"});
+  const Device& device = modelled_device(o.model);
   const bool is_elsewhere = machine.has_value();
   if (is_elsewhere) static_cast<void>(machine->of(o.model.threads));
   const auto forced = machine ? isa_of(*machine).force(device) : o.isa.force(device);
   Progress progress;
   if (!machine) {
-    progress.say("measuring what this machine can do (once)");
-    machine = describe_machine(device, RooflineCache(), std::span(&o.model.threads, 1));
+    std::vector<int> threads{o.model.threads};
+    const int cores = static_cast<int>(std::thread::hardware_concurrency());
+    if (o.what_if && cores != o.model.threads) threads.push_back(cores);
+    machine = this_machine(device, threads, progress);
   }
-  std::map<std::string, double> measured;
-  if (!o.records.empty()) measured = measured_steps(o.records, *machine, o.model.threads);
-  const Model model = o.model.open([&](std::string_view what) { progress.say(what); });
-  SessionOptions options = o.model.session_options(model);
-  if (is_elsewhere) options.choose = least_estimate;  // what was tuned was tuned here
-  Session session(model.graph, std::move(options));
-  const std::vector<Tensor> inputs = o.model.values(model);
-  progress.say("planning");
-  const auto plan = session.plan_for(inputs);
-  progress.say("");
-  const PredictionReport report = prediction_report(model, *plan, bind_inputs(session.graph(), inputs),
-                                                    *machine, o.model.threads, measured);
+  Calibration calibration;
+  if (!o.records.empty())
+    calibration = Calibration(load_records(o.records, *machine, o.model.threads), CostModel::shipped());
+  PredictionReport report = predicted(o.model, *machine, is_elsewhere, calibration, progress);
+  if (o.what_if) report.alternatives = alternatives(o.model, *machine, is_elsewhere, calibration, progress);
   if (o.json != "-")
-    fmt::print("{}", o.by == "module" ? modules_text(report, o.top, o.depth) : steps_text(report, o.top));
-  if (!o.json.empty())
-    write_text(o.json,
-               to_json(report).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    fmt::print("{}{}", o.by == "module" ? modules_text(report, o.top, o.depth) : steps_text(report, o.top),
+               alternatives_text(report));
+  if (!o.json.empty()) write_json(o.json, to_json(report));
   return 0;
 }
 
@@ -93,9 +171,19 @@ void add_predict(CLI::App& app, int& exit_code) {
           "The device, or a file that describes one: tenon doctor --describe FILE writes it on that machine");
   o->isa.add(*verb);
   verb->add_option("--records", o->records,
-                   "Steps that were measured on this device go before the model (tenon profile --contribute)")
+                   "Steps that were measured on this device go before the model, and calibrate it for the "
+                   "others (tenon "
+                   "profile --contribute)")
       ->type_name("FILE")
       ->check(not_empty());
+  verb->add_option("--compare-devices", o->devices,
+                   "Files that describe devices: what the model takes on each, beside the first")
+      ->type_name("FILE...")
+      ->check(not_empty());
+  verb->add_flag(
+      "--what-if", o->what_if,
+      "Predict it again with other threads, in bf16, and on a machine whose memory or arithmetic is "
+      "twice as fast");
   verb->add_option("--by", o->by, "What a line of the table is: step or module")
       ->check(CLI::IsMember({"step", "module"}))
       ->type_name("WHAT")
@@ -110,7 +198,8 @@ void add_predict(CLI::App& app, int& exit_code) {
       ->type_name(file_written);
   verb->footer(
       "Example: tenon predict model.tenon --device zen4.json --shape N=8\n"
-      "         tenon predict resnet50.pt2 --threads 2 --by module --depth 1");
+      "         tenon predict resnet50.pt2 --threads 2 --by module --depth 1\n"
+      "         tenon predict model.tenon --compare-devices zen4.json xeon.json");
   verb->callback([&exit_code, o, verb] { exit_code = run_predict(*o, *verb); });
 }
 

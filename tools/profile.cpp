@@ -101,6 +101,8 @@ ProfileReport measure(const ProfileVerb& o, const Model& model, const std::optio
   };
   ProfileReport report = profile_at(sweep.front());
   report.command = command_line();
+  if (const Device& device = o.model.on.device(); peak && device.shares_memory)
+    put_predictions(report, describe_machine(device, RooflineCache(), std::span(&report.threads, 1)));
   if (o.unfused) {
     progress.say("running it unfused and fused by turns");
     report.unfused = measure_unfused(model, session, sweep.front().values(model));

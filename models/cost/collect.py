@@ -2,11 +2,13 @@
 """Collects records for the cost model: exports models, converts them, and profiles them on this machine.
 
     python models/cost/collect.py export  [PATTERN...]      # needs the packages of ./dev zoo
-    python models/cost/collect.py convert [PATTERN...]
+    python models/cost/collect.py sweep   [--models 320]    # synthetic ones: sweep.py
+    python models/cost/collect.py convert [PATTERN...] [--source FOLDER]
     python models/cost/collect.py profile [PATTERN...] [--isa avx512 avx2 baseline] [--threads 1 2] [--seconds 50]
 
-Each stage skips what is done already: it may be interrupted and started again. `profile` wants a quiet machine, and
-drops what was disturbed: where whole runs and the sum of their steps differ.
+Each stage skips what is done already: it may be interrupted and started again. FOLDER holds more exported models, each
+as NAME/model.pt or .pt2, such as those of ./dev bench architectures. `profile` wants a quiet machine, and drops what was
+disturbed: where whole runs and the sum of their steps differ, or other processes took much of the time.
 Records come to lie in OUT/records/NAME@ISA@THREADS.jsonl (docs/prediction.md says what they hold).
 """
 
@@ -15,6 +17,7 @@ import fnmatch
 import functools
 import importlib
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -24,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 FAMILIES = ("vision", "hugging_face", "graphs")
 BUSY = 1.1  # a run may take so many times the sum of its steps, which are timed by turns with it
+OTHERS = {1: 0.5, 2: 0.05}  # processors that other processes may keep busy, by threads
+PRECISIONS = {0: "bf16", 1: "f16", 2: "bf16", 3: "int8w", 4: "bf16", 5: "bf16w", 7: "int4w"}  # of a sweep's model, by its number modulo 8
 LARGER = 160  # pixels of convolutional models: beside the zoo's 64, for steps that do not fit caches
 
 
@@ -54,21 +59,44 @@ def export(out: Path, wanted) -> None:
             print(name, "exported" if (out / "models" / name / "model.pt2").exists() else "cannot be exported", flush=True)
 
 
-def convert(out: Path, wanted, tenon: Path) -> None:
-    sources = {file.parent.name: file for file in sorted((out / "models").glob("*/model.pt2"))}
-    sources |= {file.parent.name: file for file in sorted((ROOT / "build/models").glob("*/model.pt2"))}
+def sweep(out: Path, count: int) -> None:
+    import torch
+
+    from models.cost.sweep import make
+
+    for number in range(count):
+        file = out / "models" / f"sweep{number:03}" / "model.pt"
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            model, inputs = make(number)
+            with torch.no_grad():
+                torch.jit.trace(model, inputs, check_trace=False).save(str(file))
+
+
+def convert(out: Path, wanted, tenon: Path, more: list[Path]) -> None:
+    folders = [out / "models", ROOT / "build/models", *more]
+    sources = {file.parent.name: file for folder in folders for file in sorted(folder.glob("*/model.pt*"))}
     (out / "artifacts").mkdir(parents=True, exist_ok=True)
     for name in filter(wanted, sources):
-        artifact = out / "artifacts" / f"{name}.tenon"
-        if artifact.exists():
-            continue
-        done = subprocess.run([tenon, "convert", sources[name], "-o", artifact, "--no-verify"], capture_output=True, text=True)
-        print(name, "converted" if done.returncode == 0 else done.stderr.strip().splitlines()[:1], flush=True)
+        precision = PRECISIONS.get(int(name[5:]) % 8) if name.startswith("sweep") else None
+        for suffix, options in [("", []), *([(f"-{precision}", ["--precision", precision])] if precision else [])]:
+            artifact = out / "artifacts" / f"{name}{suffix}.tenon"
+            if artifact.exists():
+                continue
+            done = subprocess.run([tenon, "convert", sources[name], "-o", artifact, "--no-verify", *options], capture_output=True, text=True)
+            print(artifact.stem, "converted" if done.returncode == 0 else done.stderr.strip().splitlines()[:1], flush=True)
 
 
 def is_disturbed(records: Path) -> bool:
     run, *steps = [json.loads(line) for line in records.read_text().splitlines()]
     return not 1 / BUSY <= run["median_ms"] / sum(step["median_ms"] for step in steps) <= BUSY
+
+
+def busy_seconds() -> float:
+    """Of all processors, but what this process's children took."""
+    user, nice, system, _, _, *interrupts = [int(ticks) / 100 for ticks in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
+    own = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return user + nice + system + sum(interrupts) - own.ru_utime - own.ru_stime
 
 
 def profile(out: Path, wanted, tenon: Path, isas: list[str], threads: list[int], iterations: int, seconds: float) -> int:
@@ -85,11 +113,12 @@ def profile(out: Path, wanted, tenon: Path, isas: list[str], threads: list[int],
                     return 1
                 command = [tenon, "profile", artifact, "--isa", isa, "--threads", str(count), "--iters", str(iterations),
                            "--warmup", "2", "--contribute", target]
+                start, others = time.monotonic(), busy_seconds()
                 try:
                     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
                     if done.returncode:
                         print(target.name, done.stderr.strip().splitlines()[:1], flush=True)
-                    elif is_disturbed(target):
+                    elif is_disturbed(target) or busy_seconds() - others > OTHERS.get(count, 0.05) * (time.monotonic() - start):
                         print(target.name, "was disturbed: start again for it", flush=True)
                         target.unlink()
                 except subprocess.TimeoutExpired:
@@ -99,12 +128,14 @@ def profile(out: Path, wanted, tenon: Path, isas: list[str], threads: list[int],
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("stage", choices=["export", "convert", "profile"])
+    parser.add_argument("stage", choices=["export", "sweep", "convert", "profile"])
     parser.add_argument("patterns", nargs="*", default=["*"], help="names of models: 'resnet*'")
     parser.add_argument("--out", type=Path, default=ROOT / "build/cost")
     parser.add_argument("--tenon", type=Path, default=ROOT / "build/release/tenon")
     parser.add_argument("--isa", nargs="+", default=["avx512", "avx2", "baseline"])
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--models", type=int, default=320, help="of the sweep")
+    parser.add_argument("--source", type=Path, nargs="+", default=[], help="folders of more models to convert")
     parser.add_argument("--iterations", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=1e9, help="of profiling; start it again for the rest")
     o = parser.parse_intermixed_args()
@@ -112,7 +143,9 @@ def main() -> int:
     if o.stage == "export":
         export(o.out, wanted)
     elif o.stage == "convert":
-        convert(o.out, wanted, o.tenon)
+        convert(o.out, wanted, o.tenon, o.source)
+    elif o.stage == "sweep":
+        sweep(o.out, o.models)
     else:
         return profile(o.out, wanted, o.tenon, o.isa, o.threads, o.iterations, o.seconds)
     return 0

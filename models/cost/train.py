@@ -2,7 +2,8 @@
 """Trains the cost model on records and writes it as a flat table: python models/cost/train.py RECORDS... -o runtime/cost/model.json
 
 Needs lightgbm and numpy. A file of records is one model (collect.py names it NAME@ISA@THREADS.jsonl). Errors are those of
-models whose whole family was left out of training (--folds parts); they, and the intervals, are written into the table.
+models that were left out of training, alone or with their family (--folds parts); they, and the intervals, are written
+into the table. Models of the synthetic sweep (sweep*) are in training only: nothing is said of them.
 """
 
 import argparse
@@ -16,9 +17,10 @@ from pathlib import Path
 import lightgbm
 import numpy as np
 
-TREES, LEAVES, FOLDS = 150, 15, 6
+TREES, LEAVES, FOLDS = 300, 31, 5
 COVERED = 30  # records of a kernel from which its trees count
 ADDITIVE = 12  # and its additive form
+TERMS = ("step_ms", "flop_ms", "near_ms", "far_ms", "element_ms", "planned_ms")  # of the additive form
 COVERAGE = 0.9
 FAMILIES = [
     ("residual", r"resnet|resnext|res2net|skresnet|dla|vovnet|cspres|densenet|nfnet|r3d|r2plus|hgnet|repvgg|vgg|alexnet|inception_v3|googlenet"),
@@ -44,17 +46,19 @@ class Data:
         self.rows, self.runs = [], []
         for file in sorted(files):
             lines = [json.loads(line) for line in file.read_text().splitlines()]
-            name = re.sub(r"-\d+$", "", file.stem.split("@")[0])  # of any size one model
+            name = re.sub(r"-\w+$", "", file.stem.split("@")[0])  # of any size and precision one model
             for line in lines:
                 if line["kind"] == "run":
                     self.runs.append({"name": name, "family": family_of(name), "ms": line["median_ms"], "tag": file.stem.split("@", 1)[1]})
                     self.seen = {}
                     continue
                 key, run = line["key"], len(self.runs) - 1
+                # A sweep is measured once: of several threads the fastest run is the one that nobody disturbed.
+                ms = line["min_ms" if name.startswith("sweep") and line["features"]["threads"] > 1 else "median_ms"]
                 if key in self.seen:
-                    self.seen[key]["samples"].append(line["median_ms"])
+                    self.seen[key]["samples"].append(ms)
                     continue
-                self.seen[key] = {"run": run, "kernel": line["candidate"]["family"], "features": line["features"], "samples": [line["median_ms"]]}
+                self.seen[key] = {"run": run, "kernel": line["candidate"]["family"], "features": line["features"], "samples": [ms]}
                 self.rows.append(self.seen[key])
         self.names = list(self.rows[0]["features"])
         self.x = np.array([[row["features"][n] for n in self.names] for row in self.rows])
@@ -62,16 +66,17 @@ class Data:
         self.count = np.array([len(row["samples"]) for row in self.rows])
         self.run = np.array([row["run"] for row in self.rows])
         self.kernel = np.array([row["kernel"] for row in self.rows])
+        self.model = np.array([self.runs[r]["name"] for r in self.run])
         self.family = np.array([self.runs[r]["family"] for r in self.run])
+        self.tag = np.array([self.runs[r]["tag"] for r in self.run])
+        self.is_sweep = np.char.startswith(self.model, "sweep")
 
     def column(self, name):
         return self.x[:, self.names.index(name)]
 
 
 def terms(d: Data, rows) -> np.ndarray:
-    """Of the additive form: a step, its arithmetic, operands, constants and elements (ms each at the roofline)."""
-    columns = [d.column(n)[rows] for n in ("step_ms", "flop_ms", "near_ms", "far_ms")]
-    return np.stack([*columns, d.column("elements")[rows] / d.column("gflops")[rows] * 1e-6], axis=1)
+    return np.stack([d.column(n)[rows] for n in TERMS], axis=1)
 
 
 def non_negative(a: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -84,8 +89,20 @@ def non_negative(a: np.ndarray, y: np.ndarray) -> np.ndarray:
     return x
 
 
+def relative_fit(a: np.ndarray, ms: np.ndarray) -> np.ndarray:
+    """Towards the smallest sum of relative errors."""
+    w = 1 / ms
+    for _ in range(8):
+        c = non_negative(a * w[:, None], ms * w)
+        w = 1 / np.sqrt(ms * np.maximum(np.abs(a @ c - ms), 0.02 * ms))
+    return c
+
+
 class CostModel:
-    def __init__(self, d: Data, rows: np.ndarray):
+    """Trees over the logarithm of time / first guess: the kernel's additive form, or where it has few records its usual
+    multiple of the roofline."""
+
+    def __init__(self, d: Data, rows: np.ndarray, trees: int = TREES, leaves: int = LEAVES):
         log_ratio = np.log(d.ms / d.column("roofline_ms"))
         self.prior = float(np.median(log_ratio[rows]))
         self.kernels = {}
@@ -93,31 +110,28 @@ class CostModel:
             of = rows[d.kernel[rows] == kernel]
             self.kernels[kernel] = {"count": int(len(of)), "factor": float(np.median(log_ratio[of]))}
             if len(of) >= ADDITIVE:
-                w, a, ms = 1 / d.ms[of], terms(d, of), d.ms[of]
-                for _ in range(8):  # towards the smallest sum of relative errors
-                    c = non_negative(a * w[:, None], ms * w)
-                    w = 1 / np.sqrt(ms * np.maximum(np.abs(a @ c - ms), 0.02 * ms))
-                self.kernels[kernel]["additive"] = [float(v) for v in c]
-        options = dict(objective="l1", learning_rate=0.08, num_leaves=LEAVES, min_data_in_leaf=8, verbosity=-1, num_threads=1, force_col_wise=True, seed=1,
+                self.kernels[kernel]["additive"] = [float(v) for v in relative_fit(terms(d, of), d.ms[of])]
+        options = dict(objective="l1", learning_rate=0.08, num_leaves=leaves, min_data_in_leaf=8, verbosity=-1, num_threads=1, force_col_wise=True, seed=1,
                        feature_fraction=0.7, bagging_fraction=0.8, bagging_freq=1, max_bin=127, deterministic=True)
-        data = lightgbm.Dataset(self.inputs(d, rows), log_ratio[rows] - self.factors(d, rows), weight=np.sqrt(d.count[rows]))
-        self.trees = lightgbm.train(options, data, TREES)
+        guess = np.log(self.additive(d, rows))
+        data = lightgbm.Dataset(self.inputs(d, rows), np.log(d.ms[rows]) - guess, weight=np.sqrt(d.count[rows]))
+        self.trees = lightgbm.train(options, data, trees)
 
-    def factors(self, d, rows):
-        return np.array([self.kernels.get(k, {"factor": self.prior})["factor"] for k in d.kernel[rows]])
-
-    def inputs(self, d, rows):
-        return np.column_stack([d.x[rows], self.factors(d, rows)])
-
-    def boosted(self, d, rows):
-        return d.column("roofline_ms")[rows] * np.exp(self.factors(d, rows) + self.trees.predict(self.inputs(d, rows)))
+    def factor(self, d, rows):
+        factors = np.array([self.kernels.get(k, {"factor": self.prior})["factor"] for k in d.kernel[rows]])
+        return d.column("roofline_ms")[rows] * np.exp(factors)
 
     def additive(self, d, rows):
-        a = terms(d, rows)
-        c = np.array([self.kernels.get(k, {}).get("additive", [np.nan] * 5) for k in d.kernel[rows]])
-        known = (a * c).sum(axis=1)
-        prior = d.column("roofline_ms")[rows] * np.exp(self.factors(d, rows))
-        return np.where(np.isnan(known) | (known <= 0), prior, known)
+        """The first guess."""
+        c = np.array([self.kernels.get(k, {}).get("additive", [0] * len(TERMS)) for k in d.kernel[rows]])
+        known = (terms(d, rows) * c).sum(axis=1)
+        return np.where(known > 0, known, self.factor(d, rows))
+
+    def inputs(self, d, rows):
+        return np.column_stack([d.x[rows], np.log(self.additive(d, rows) / d.column("roofline_ms")[rows])])
+
+    def boosted(self, d, rows):
+        return self.additive(d, rows) * np.exp(self.trees.predict(self.inputs(d, rows)))
 
     def __call__(self, d, rows):
         many = np.array([self.kernels.get(k, {"count": 0})["count"] >= COVERED for k in d.kernel[rows]])
@@ -146,7 +160,7 @@ class CostModel:
 
         for tree in self.trees.dump_model()["tree_info"]:
             roots.append(add(tree["tree_structure"]))
-        return {"inputs": [*names, "kernel_factor"], "roots": roots, **nodes, "leaf": leaves}
+        return {"inputs": [*names, "first_guess"], "roots": roots, **nodes, "leaf": leaves}
 
 
 def evaluate(table: dict, x: np.ndarray) -> np.ndarray:
@@ -192,35 +206,83 @@ def conformal(residuals) -> float:
     return round(float(np.exp(r[min(k, len(r) - 1)])), 3)
 
 
+SHAPES = ("batch", "rows", "columns", "depth", "taps", "stride", "groups", "elements", "lanes", "threads")
+
+
+def by_shapes(d: Data, train, test) -> np.ndarray:
+    """In the manner of nn-Meter: for each kernel a random forest over its shapes."""
+    out = np.full(len(test), np.nan)
+    x = np.log1p(np.stack([d.column(n) for n in SHAPES], axis=1))
+    options = dict(boosting="rf", num_leaves=63, min_data_in_leaf=3, verbosity=-1, num_threads=1, seed=1, feature_fraction=0.8, bagging_fraction=0.7, bagging_freq=1)
+    for kernel in set(d.kernel[test]):
+        own, wanted = train[d.kernel[train] == kernel], d.kernel[test] == kernel
+        if len(own) >= COVERED:
+            forest = lightgbm.train(options, lightgbm.Dataset(x[own], np.log(d.ms[own])), 40)
+            out[wanted] = np.exp(forest.predict(x[test[wanted]]))
+    return out
+
+
 def held_out(d: Data, by: np.ndarray, folds: int):
-    """Predictions of each form for every row, by models that have seen nothing of its group."""
-    groups = np.random.default_rng(0).permutation(sorted(set(by)))
-    forms = {"roofline": d.column("roofline_ms").copy(), "factor": np.zeros(len(d.ms)), "additive": np.zeros(len(d.ms)), "trees": np.zeros(len(d.ms)), "shipped": np.zeros(len(d.ms))}
+    """Predictions of each form for every row, by models that have seen nothing of its group; the sweep is no group."""
+    groups = np.random.default_rng(0).permutation(sorted(set(by[~d.is_sweep])))
+    forms = {form: d.column("roofline_ms").copy() for form in ("roofline", "factor", "by shapes", "additive", "trees", "shipped")}
     covered = np.zeros(len(d.ms), bool)
     for fold in range(min(folds, len(groups))):
         test = np.isin(by, groups[fold::folds])
         train, test = np.flatnonzero(~test), np.flatnonzero(test)
         model = CostModel(d, train)
-        forms["factor"][test] = d.column("roofline_ms")[test] * np.exp(model.factors(d, test))
+        forms["factor"][test] = model.factor(d, test)
         forms["additive"][test] = model.additive(d, test)
+        shapes = by_shapes(d, train, test)
+        forms["by shapes"][test] = np.where(np.isnan(shapes), forms["factor"][test], shapes)
         forms["trees"][test] = model.boosted(d, test)
         forms["shipped"][test] = model(d, test)
         covered[test] = model.covered(d, test)
     return forms, covered
 
 
-def interval_coverage(d: Data, residuals, per_run) -> dict:
-    """Of intervals calibrated on half of the families: what share of the other half they hold. Mean of 20 halvings."""
+ENOUGH = 5  # records of a kernel weigh as much as all of the device: runtime/cost/calibration.cpp
+
+
+def calibrated(d: Data, predicted, known, rows) -> np.ndarray:
+    """As Calibration does: what records of `known` rows make of the predictions of `rows`."""
+    log_ratio, weight = np.log(d.ms / predicted), np.sqrt(d.ms)
+    mean = lambda of: np.average(log_ratio[of], weights=weight[of])  # noqa: E731
+    usual, factors = mean(known), {}
+    for kernel in set(d.kernel[known]):
+        of = known[d.kernel[known] == kernel]
+        factors[kernel] = (len(of) * mean(of) + ENOUGH * usual) / (len(of) + ENOUGH)
+    return predicted[rows] * np.exp([factors.get(k, usual) for k in d.kernel[rows]])
+
+
+def other_device(d: Data, is_device: np.ndarray) -> dict:
+    """Errors on a device whose records were left out, of models that were left out, too: as they are, and with the records of
+    ten such models (mean of ten draws)."""
+    predicted, rows = np.ones(len(d.ms)), np.flatnonzero(is_device & ~d.is_sweep)
+    names = np.random.default_rng(0).permutation(sorted(set(d.model[rows])))
+    for part in np.array_split(names, 2):
+        is_part = np.isin(d.model, part)
+        model, wanted = CostModel(d, np.flatnonzero(~is_device & ~is_part)), rows[is_part[rows]]
+        predicted[wanted] = model(d, wanted)
+    out, draws = {"as it is": errors(d, rows, predicted[rows])}, []
+    for seed in range(10):
+        is_known = np.isin(d.model[rows], np.random.default_rng(seed).permutation(sorted(names))[:10])
+        draws.append(errors(d, rows[~is_known], calibrated(d, predicted, rows[is_known], rows[~is_known])))
+    out["ten models"] = {k: round(float(np.mean([e[k] for e in draws])), 3) for k in draws[0]}
+    return out
+
+
+def interval_coverage(d: Data, rows, residuals, per_run) -> dict:
+    """Of intervals calibrated on half of the models: what share of the other half they hold. Mean of 20 halvings."""
     rng, steps, runs = np.random.default_rng(1), [], []
-    families = sorted(set(d.family))
-    run_family = np.array([d.runs[r]["family"] for r in per_run])
+    run_model = np.array([d.runs[r]["name"] for r in per_run])
     run_residual = np.array([np.log(ms / p) for p, ms, _ in per_run.values()])
+    models = sorted(set(run_model))
     for _ in range(20):
-        half = rng.permutation(families)[: len(families) // 2]
-        for residual, family, out in ((residuals, d.family, steps), (run_residual, run_family, runs)):
-            own = np.isin(family, half)
-            if own.any() and not own.all():
-                out.append(np.mean(np.abs(residual[~own]) <= np.log(conformal(residual[own]))))
+        half = rng.permutation(models)[: len(models) // 2]
+        for residual, of, out in ((residuals, d.model[rows], steps), (run_residual, run_model, runs)):
+            own = np.isin(of, half)
+            out.append(np.mean(np.abs(residual[~own]) <= np.log(conformal(residual[own]))))
     return {"steps": round(float(np.mean(steps)), 3), "models": round(float(np.mean(runs)), 3)}
 
 
@@ -229,41 +291,49 @@ def main() -> int:
     parser.add_argument("records", nargs="+", type=Path)
     parser.add_argument("-o", "--out", type=Path)
     parser.add_argument("--folds", type=int, default=FOLDS)
+    parser.add_argument("--devices", action="store_true", help="leave one instruction set out, too")
+    parser.add_argument("--pairs", type=Path, help="write measured and predicted time of each run: what chart.py draws")
     o = parser.parse_args()
     d = Data(o.records)
-    model_of_row = np.array([d.runs[r]["name"] for r in d.run])
-    report = {}
-    for split, by in (("model", model_of_row), ("family", d.family)):
+    rows = np.flatnonzero(~d.is_sweep)
+    report, kept = {}, {}
+    for split, by in (("model", d.model), ("family", d.family)):
         forms, covered = held_out(d, by, o.folds)
-        rows = np.arange(len(d.ms))
-        report[split] = {form: errors(d, rows, p) for form, p in forms.items()}
+        kept[split] = forms["shipped"]
+        report[split] = {form: errors(d, rows, p[rows]) for form, p in forms.items()}
         for form, e in report[split].items():
-            print(split, f"{form:9}", e)
-    shipped = forms["shipped"]
-    residual = np.log(d.ms / shipped)
+            print(split, f"{form:9}", e, flush=True)
+    # Intervals are those of models of families that were never seen.
+    shipped = kept["family"][rows]
+    residual, kernel = np.log(d.ms[rows] / shipped), d.kernel[rows]
     per_run = totals(d, rows, shipped)
     large = {r: v for r, v in per_run.items() if v[1] >= 1}
+    some = ~covered[rows]
     intervals = {
-        "coverage": COVERAGE, "step": conformal(residual), "not_covered": conformal(residual[~covered]) if (~covered).sum() >= 10 else 10.0,
-        "kernel": {str(k): conformal(residual[d.kernel == k]) for k in sorted(set(d.kernel)) if (d.kernel == k).sum() >= COVERED},
+        "coverage": COVERAGE, "step": conformal(residual), "not_covered": conformal(residual[some]) if some.sum() >= 10 else 10.0,
+        "kernel": {str(k): conformal(residual[kernel == k]) for k in sorted(set(kernel)) if (kernel == k).sum() >= COVERED},
         "model": conformal([np.log(ms / p) for p, ms, _ in per_run.values()]),
         "model_from_1_ms": conformal([np.log(ms / p) for p, ms, _ in large.values()]) if len(large) >= 10 else None}
-    intervals["held"] = interval_coverage(d, residual, per_run)
+    intervals["held"] = interval_coverage(d, rows, residual, per_run)
     print(intervals)
-    by_tag = collections.defaultdict(list)
-    for r, (p, ms, _) in per_run.items():
-        by_tag[d.runs[r]["tag"]].append((abs(p / ms - 1) * 100, ms))
-    for tag, es in by_tag.items():
-        print(tag, len(es), "models; MAPE from 1 ms", round(np.mean([e for e, ms in es if ms >= 1] or [np.nan]), 2))
+    for tag in sorted(set(d.tag)):
+        of = rows[d.tag[rows] == tag]
+        print(tag, errors(d, of, kept["model"][of]), flush=True)
+    for isa in sorted({tag.split("@")[0] for tag in d.tag}) if o.devices else []:
+        for name, e in other_device(d, np.char.startswith(d.tag, isa)).items():
+            print("without", isa, name, e, flush=True)
+    if o.pairs:
+        lines = [f"{d.runs[r]['name']} {d.runs[r]['tag']} {ms:.6g} {p:.6g}" for r, (p, ms, _) in totals(d, rows, kept["model"][rows]).items()]
+        o.pairs.write_text("\n".join(lines) + "\n")
     if o.out:
         digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(o.records))).hexdigest()
         model = CostModel(d, np.arange(len(d.ms)))
         table, some = model.table(d.names), np.arange(0, len(d.ms), max(1, len(d.ms) // 500))
         apart = np.abs(evaluate(table, model.inputs(d, some)) - model.trees.predict(model.inputs(d, some)))
         assert np.quantile(apart, 0.99) < 0.01, apart.max()  # a rounded threshold may send a row the other way
-        training = {"digest": digest, "models": len({r["name"] for r in d.runs}), "families": len(set(d.family)), "runs": len(d.runs),
+        training = {"digest": digest, "models": len(set(d.model[rows])), "swept": len(set(d.model[d.is_sweep])), "families": len(set(d.family[rows])), "runs": len(d.runs),
                     "steps": int(d.count.sum()), "records": len(d.ms)}
-        out = {"schema": "tenon.cost/1", "device": "cpu", "training": training, "errors": report, "intervals": intervals,
+        out = {"schema": "tenon.cost/2", "device": "cpu", "training": training, "errors": report, "intervals": intervals,
                "covered_from": ADDITIVE, "trees_from": COVERED, "prior": model.prior,
                "kernels": {str(k): {n: (round(v, 5) if isinstance(v, float) else [float(f"{x:.5g}") for x in v] if isinstance(v, list) else v)
                                     for n, v in e.items()} for k, e in model.kernels.items()},

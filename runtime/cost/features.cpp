@@ -153,6 +153,7 @@ void put_work(StepFeatures& step, const Plan& plan, std::size_t number) {
   step.candidates = of->candidates;
   step.taken = of->taken;
   const CandidateInfo& taken = of->candidates[of->taken];
+  step.numbers.estimate_ms = 1e3 * taken.seconds;
   if (taken.kernel != info.kernel) return;
   const Work& work = taken.work;
   step.extents = {work.batch, work.rows, work.columns, work.depth};
@@ -231,7 +232,7 @@ std::string kernel_family(const StepInfo& info) {
 std::vector<StepFeatures> features_of(const Plan& plan) {
   std::vector<StepFeatures> steps;
   const std::vector<std::size_t> live = plan.live_bytes();
-  std::vector<double> made(plan.buffers.size(), 0);  // bytes moved until a buffer was written last
+  std::vector<double> made(plan.buffers.size(), 0);  // bytes moved before the step that wrote a buffer last
   double moved = 0;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     StepFeatures step = features_of(plan, i);
@@ -240,8 +241,8 @@ std::vector<StepFeatures> features_of(const Plan& plan) {
     for (const PlannedTensor& t : plan.steps[i]->reads)
       if (plan.buffers[t.buffer()].kind != Buffer::Kind::constant)
         step.numbers.distance = std::min(step.numbers.distance, moved - made[t.buffer()]);
-    moved += step.numbers.bytes;
     for (const PlannedTensor& t : plan.steps[i]->writes) made[t.buffer()] = moved;
+    moved += step.numbers.bytes;
     steps.push_back(std::move(step));
   }
   for (StepFeatures& step : steps) step.numbers.model_bytes = moved;

@@ -142,6 +142,9 @@ void put_machine(Features& f, const MachineDescription& m, const Rates& r) {
   f.flop_ms = f.flops / (1e6 * r.peak.gflops);
   f.near_ms = (f.bytes - std::min(f.bytes, f.weight_bytes)) / rate_of(f.distance);
   f.far_ms = std::min(f.bytes, f.weight_bytes) / rate_of(f.model_bytes);
+  f.element_ms = f.elements / (1e6 * r.peak.gflops);
+  constexpr double usual_gflops = 100;  // of one thread, where the planner estimates
+  f.planned_ms = f.estimate_ms * usual_gflops * r.threads / r.peak.gflops;
   f.roofline_ms = std::max(f.flop_ms, f.near_ms + f.far_ms) + f.step_ms;
 }
 

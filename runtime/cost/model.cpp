@@ -2,6 +2,7 @@
 #include "runtime/cost/model.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -36,9 +37,13 @@ double Features::*feature_of(const std::string& name) {
   return found->value;
 }
 
-double dot_terms(const std::vector<double>& c, const Features& f) {
-  return c[0] * f.step_ms + c[1] * f.flop_ms + c[2] * f.near_ms + c[3] * f.far_ms +
-         c[4] * f.elements / f.gflops * 1e-6;
+constexpr std::array additive_terms = {&Features::step_ms, &Features::flop_ms,    &Features::near_ms,
+                                       &Features::far_ms,  &Features::element_ms, &Features::planned_ms};
+
+double additive(const std::vector<double>& coefficients, const Features& f) {
+  double sum = 0;
+  for (std::size_t i = 0; i < coefficients.size(); ++i) sum += coefficients[i] * f.*additive_terms[i];
+  return sum;
 }
 
 }  // namespace
@@ -68,19 +73,20 @@ const CostModel& CostModel::shipped() {
 CostModel CostModel::parse(std::string_view text, const std::string& where) {
   try {
     const json j = json::parse(text);
-    if (j.at("schema") != "tenon.cost/1") throw error("it is no cost model (tenon.cost/1)");
+    if (j.at("schema") != "tenon.cost/2") throw error("it is no cost model (tenon.cost/2)");
     CostModel m;
     m.digest_ = j.at("training").at("digest");
     for (const auto& [kernel, of] : j.at("kernels").items()) {
       Kernel& k =
           m.kernels_[kernel] = {of.at("count"), of.at("factor"), of.value("additive", std::vector<double>())};
-      if (!k.additive.empty() && k.additive.size() != 5) throw error("an additive form has five numbers");
+      if (!k.additive.empty() && k.additive.size() != additive_terms.size())
+        throw error("an additive form has {} numbers", additive_terms.size());
     }
     m.trees_from_ = j.at("trees_from");
     m.prior_ = j.at("prior");
     const json& t = j.at("trees");
     std::vector<std::string> inputs = t.at("inputs");
-    if (inputs.empty() || inputs.back() != "kernel_factor") throw error("its last input is no kernel_factor");
+    if (inputs.empty() || inputs.back() != "first_guess") throw error("its last input is no first_guess");
     inputs.pop_back();
     for (const std::string& input : inputs) m.inputs_.push_back(feature_of(input));
     m.trees_ = {t.at("feature"), t.at("left"), t.at("right"), t.at("threshold"), t.at("leaf"), t.at("roots")};
@@ -101,25 +107,21 @@ CostModel CostModel::parse(std::string_view text, const std::string& where) {
   }
 }
 
-double CostModel::boosted(const Features& f, double factor) const {
+double CostModel::boosted(const Features& f, double guess) const {
   std::vector<double> inputs;
   for (const auto input : inputs_) inputs.push_back(f.*input);
-  inputs.push_back(factor);
-  return f.roofline_ms * std::exp(factor + trees_(inputs));
+  inputs.push_back(std::log(guess / f.roofline_ms));
+  return guess * std::exp(trees_(inputs));
 }
 
 Estimate CostModel::step(const std::string& kernel, const Features& f) const {
   const auto found = kernels_.find(kernel);
   const Kernel none{.factor = prior_};
   const Kernel& k = found == kernels_.end() ? none : found->second;
-  const double sum = k.additive.empty() ? 0 : dot_terms(k.additive, f);
-  Estimate e;
-  if (k.count >= trees_from_)
-    e = {.ms = boosted(f, k.factor), .basis = Basis::trees};
-  else if (sum > 0)
-    e = {.ms = sum, .basis = Basis::additive};
-  else
-    e = {.ms = f.roofline_ms * std::exp(k.factor)};
+  const double sum = additive(k.additive, f);
+  Estimate e{.ms = sum > 0 ? sum : f.roofline_ms * std::exp(k.factor),
+             .basis = sum > 0 ? Basis::additive : Basis::roofline};
+  if (k.count >= trees_from_) e = {.ms = boosted(f, e.ms), .basis = Basis::trees};
   const auto own = kernel_spread_.find(kernel);
   const double spread = e.basis == Basis::roofline    ? not_covered_
                         : own == kernel_spread_.end() ? spread_

@@ -13,8 +13,8 @@ namespace tenon {
 /// What an estimate rests on, the best first.
 enum class Basis : std::uint8_t {
   measured,  // a step of the same key was measured on this device
-  trees,     // boosted trees over the logarithm of time / roofline
-  additive,  // five numbers of the kernel: for those with too few records for trees
+  trees,     // boosted trees over the logarithm of time / first guess, which is one of the next two
+  additive,  // six numbers of the kernel: alone for those with too few records for trees
   roofline,  // not covered: a usual multiple of the roofline
 };
 std::string_view name(Basis);
@@ -24,6 +24,10 @@ struct Estimate {
   double ms = 0;
   Interval interval;
   Basis basis = Basis::roofline;
+
+  Estimate times(double factor) const {
+    return {ms * factor, {interval.low * factor, interval.high * factor}, basis};
+  }
 };
 
 /// Gradient-boosted trees as one flat table.
@@ -40,7 +44,7 @@ class CostModel {
  public:
   /// The one that this program brings along; of CPUs.
   static const CostModel& shipped();
-  /// Schema tenon.cost/1. Throws Error where a number or a node is out of place; `where` names the text.
+  /// Schema tenon.cost/2. Throws Error where a number or a node is out of place; `where` names the text.
   static CostModel parse(std::string_view json, const std::string& where);
 
   /// `features` has the numbers of the device.
@@ -58,7 +62,7 @@ class CostModel {
     double factor = 0;  // the median of log(time / roofline)
     std::vector<double> additive;
   };
-  double boosted(const Features&, double factor) const;
+  double boosted(const Features&, double guess) const;
 
   std::string digest_;
   std::map<std::string, Kernel> kernels_;

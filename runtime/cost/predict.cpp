@@ -9,18 +9,16 @@ constexpr double measured_spread = 1.1;
 }  // namespace
 
 Prediction predict(const Plan& plan, const MachineDescription& machine, int threads, const CostModel& model,
-                   const std::map<std::string, double>& measured) {
+                   const Calibration& calibration) {
   const Rates& rates = machine.of(threads);
   Prediction p;
   for (StepFeatures& step : features_of(plan)) {
-    if (const auto known = measured.find(step.key); known != measured.end()) {
-      p.steps.push_back({known->second,
-                         {known->second / measured_spread, known->second * measured_spread},
-                         Basis::measured});
-      p.measured += known->second;
+    if (const auto ms = calibration.measured_ms(step.key)) {
+      p.steps.push_back({*ms, {*ms / measured_spread, *ms * measured_spread}, Basis::measured});
+      p.measured += *ms;
     } else {
       put_machine(step.numbers, machine, rates);
-      p.steps.push_back(model.step(step.kernel, step.numbers));
+      p.steps.push_back(model.step(step.kernel, step.numbers).times(calibration.factor(step.kernel)));
     }
     const Estimate& e = p.steps.back();
     p.ms += e.ms;

@@ -1,5 +1,6 @@
 // What a plan will take, step by step and as a whole, without running it.
 #pragma once
+#include "runtime/cost/calibration.h"
 #include "runtime/cost/machine.h"
 #include "runtime/cost/model.h"
 
@@ -13,9 +14,9 @@ struct Prediction {
          covered = 0;  // shares of the time: of steps measured before; of all but Basis::roofline
 };
 
-/// `measured` holds times by key in milliseconds (measured_steps): they go before the model. The plan must be
-/// of this device, and of so many threads, which the machine's rates name.
+/// Steps that were measured go before the model, which is calibrated for the others. The plan must be of this
+/// device, and of so many threads, which the machine's rates name.
 Prediction predict(const Plan&, const MachineDescription&, int threads, const CostModel&,
-                   const std::map<std::string, double>& measured = {});
+                   const Calibration& = {});
 
 }  // namespace tenon

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -42,6 +43,13 @@ ordered_json uses_json(const std::vector<TensorUse>& tensors) {
     list.push_back(
         {{"type", t.layout.type_string()}, {"strides", t.layout.strides()}, {"from", name(t.from)}});
   return list;
+}
+
+// Of features that another version did not know nothing is known: 0.
+Features features_of_json(const json& j) {
+  Features f;
+  for (const FeatureInfo& info : feature_table) f.*info.value = j.value(std::string(info.name), 0.0);
+  return f;
 }
 
 std::string program_of(std::span<const MeasuredStep> steps) {
@@ -113,10 +121,10 @@ std::string record_lines(std::span<const MeasuredStep> steps, std::span<const do
   return text;
 }
 
-std::map<std::string, double> measured_steps(const std::filesystem::path& file,
-                                             const MachineDescription& machine, int threads) {
+std::vector<StepRecord> load_records(const std::filesystem::path& file, const MachineDescription& machine,
+                                     int threads) {
   std::istringstream in(read_text(file));
-  std::map<std::string, std::vector<double>> times;
+  std::map<std::string, std::pair<StepRecord, std::vector<double>>> by_key;
   std::size_t number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
@@ -127,16 +135,23 @@ std::map<std::string, double> measured_steps(const std::filesystem::path& file,
       if (record.at("kind") != "step" || device.at("hardware") != machine.hardware ||
           device.at("threads") != threads)
         continue;
-      times[record.at("key")].push_back(record.at("median_ms"));
+      auto& [step, times] = by_key[record.at("key")];
+      times.push_back(record.at("median_ms"));
+      step = {.key = record.at("key"),
+              .kernel = record.at("candidate").at("family"),
+              .features = features_of_json(record.at("features"))};
     } catch (const std::exception&) {
       throw error("this line is no record (tenon.record/1)")
           .at(fmt::format("{}:{}", file.string(), number))
           .hint("write records with tenon profile --contribute");
     }
   }
-  std::map<std::string, double> medians;
-  for (const auto& [key, list] : times) medians[key] = median(list);
-  return medians;
+  std::vector<StepRecord> steps;
+  for (auto& [key, found] : by_key) {
+    found.first.ms = median(found.second);
+    steps.push_back(std::move(found.first));
+  }
+  return steps;
 }
 
 }  // namespace tenon

@@ -1,7 +1,6 @@
 // What was measured of steps, one JSON object a line: what cost models are made from. docs/prediction.md
 // describes it.
 #pragma once
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 
@@ -26,9 +25,15 @@ nlohmann::ordered_json to_json(const Features&, bool with_device);
 /// The fields that a profile has of a step's features.
 nlohmann::ordered_json to_json(const StepFeatures&);
 
-/// Times of steps by key, in milliseconds (the median of all that was measured), on this hardware with so
-/// many threads. Throws Error naming the file and line that is no record.
-std::map<std::string, double> measured_steps(const std::filesystem::path& file, const MachineDescription&,
-                                             int threads);
+/// A step that was measured: what a cost model sees of it, and the median of its times.
+struct StepRecord {
+  std::string key, kernel;
+  Features features;
+  double ms = 0;
+};
+/// One for each key, in the order of keys: the steps that were measured on this hardware with so many
+/// threads. Throws Error naming the file and line that is no record.
+std::vector<StepRecord> load_records(const std::filesystem::path& file, const MachineDescription&,
+                                     int threads);
 
 }  // namespace tenon

@@ -50,6 +50,8 @@ rtol = 1e-2
 baseline = "old.tenon"
 max_slowdown = 1.2
 over_unfused = 1.05
+predicted_on = "zen4.json"
+predicted_ms = 2.5
 [limits]
 nodes = 7
 steps = 8
@@ -78,6 +80,8 @@ artifact = 4096
   EXPECT_EQ(s.speed.baseline, "old.tenon");
   EXPECT_EQ(s.speed.max_slowdown, 1.2);
   EXPECT_EQ(s.speed.over_unfused, 1.05);
+  EXPECT_EQ(s.speed.predicted_on, "zen4.json");
+  EXPECT_EQ(s.speed.predicted_ms, 2.5);
   EXPECT_EQ(s.operators.at("fused conv+relu"), 3);
 }
 

@@ -23,6 +23,7 @@ def cli(tenon, tmp_path, cache):
         assert done.returncode == code, done.stderr
         return done.stdout if code == DONE else done.stderr
 
+    run.tenon = tenon
     return run
 
 
@@ -81,6 +82,71 @@ def test_measured_steps_go_before_the_model(cli, model, tmp_path):
     assert all(step["basis"] == "measured" and step["key"] in measured for step in p["steps"])
 
 
+def test_records_calibrate_the_model_for_steps_that_were_not_measured(cli, model, exported_tiny, tmp_path):
+    cli("profile", model, "--iters", 3, "--contribute", "records.jsonl")
+    records = [json.loads(line) for line in (tmp_path / "records.jsonl").read_text().splitlines()]
+    other = exported_tiny("unet") / "model.pt2"
+    before = json.loads(cli("predict", other, "--json", "-"))
+    for record in records:
+        record["median_ms"] *= 100
+    (tmp_path / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    after = json.loads(cli("predict", other, "--records", "records.jsonl", "--json", "-"))
+    assert after["measured"] < 0.5
+    assert after["latency_ms"]["median"] > 10 * before["latency_ms"]["median"]
+
+
+def described(tmp_path, name, times):
+    """A machine, and what it would be were all its rates so many times as high."""
+    rates = {"threads": 1, "step_ms": 1e-4, **{rate: times * value for rate, value in {"gflops": 100, "gbs": 10, "l3_gbs": 30, "l2_gbs": 80}.items()}}
+    machine = {"schema": "tenon.device/1", "device": "cpu", "hardware": name, "isa": "baseline", "cores": 1, "l2_bytes": 1 << 20, "l3_bytes": 1 << 25}
+    (tmp_path / f"{name}.json").write_text(json.dumps(machine | {"rates": [rates]}))
+
+
+def test_devices_are_compared(cli, model, tmp_path):
+    described(tmp_path, "slow", 1)
+    described(tmp_path, "fast", 20)
+    files = ["slow.json", "fast.json"]
+    said = cli("predict", model, "--compare-devices", *files, "--json", "both.json")
+    both = json.loads((tmp_path / "both.json").read_text())
+    alone = [json.loads(cli("predict", model, "--device", file, "--json", "-")) for file in files]
+    assert both["schema"] == "tenon.predictions/1"
+    assert [p["latency_ms"] for p in both["predictions"]] == [p["latency_ms"] for p in alone]
+    assert alone[0]["latency_ms"]["median"] > 2 * alone[1]["latency_ms"]["median"]
+    assert "slow" in said and "fast" in said and "1.00" in said
+
+
+def test_what_would_help_is_predicted(cli, model, tmp_path):
+    described(tmp_path, "one", 1)
+    said = cli("predict", model, "--device", "one.json", "--what-if", "--json", "p.json")
+    p = json.loads((tmp_path / "p.json").read_text())
+    what = {a["what"]: a["latency_ms"]["median"] for a in p["alternatives"]}
+    assert set(what) == {"--precision bf16", "memory twice as fast", "arithmetic twice as fast"}  # one number of threads is described
+    assert what["arithmetic twice as fast"] < p["latency_ms"]["median"]
+    assert what["--precision bf16"] == json.loads(
+        cli("predict", model, "--device", "one.json", "--precision", "bf16", "--json", "-"))["latency_ms"]["median"]
+    assert all(line in said for line in what)
+
+
+def test_a_profile_marks_what_takes_longer_than_predicted(cli, model, tmp_path):
+    cli("profile", model, "--iters", 3, "--json", "p.json")
+    steps = json.loads((tmp_path / "p.json").read_text())["steps"]
+    assert all(step["predicted_ms"] is None or step["predicted_ms"] > 0 for step in steps)
+    assert all(not step["slow"] or step["ms"] > 1.5 * step["predicted_ms"] for step in steps)
+    unknown = json.loads(cli("profile", model, "--iters", 3, "--no-roofline", "--json", "-"))["steps"]
+    assert all(step["predicted_ms"] is None and not step["slow"] for step in unknown)
+
+
+@pytest.mark.parametrize("limit, code, said", [(1e6, DONE, "1 passed"), (1e-6, 1, "are predicted on one, case.toml allows 1e-06")])
+def test_a_case_limits_what_is_predicted(cli, model, tmp_path, limit, code, said):
+    folder = tmp_path / "cases" / "net"
+    folder.mkdir(parents=True)
+    (folder / "model.pt2").write_bytes(model.read_bytes())
+    described(folder, "one", 1)
+    (folder / "case.toml").write_text(f'[speed]\npredicted_on = "one.json"\npredicted_ms = {limit:f}\n')
+    printed = subprocess.run([cli.tenon, "check", "cases"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert printed.returncode == code and said in printed.stdout
+
+
 def test_a_file_stands_for_a_device(cli, model, tmp_path):
     cli("doctor", "--describe", "machine.json")
     slow = json.loads((tmp_path / "machine.json").read_text())
@@ -111,6 +177,7 @@ def test_sizes_are_chosen(cli, exported_tiny):
     (["--device", "one.json", "--isa", "avx2"], "--isa"),
     (["--records", "torn.json"], "torn.json:1"),
     (["--depth", "1"], "--depth"),
+    (["--compare-devices", "one.json", "--what-if"], "--what-if"),
 ], ids=lambda a: "-".join(a) if isinstance(a, list) else None)
 def test_wrong_use_is_said(cli, model, tmp_path, arguments, said):
     rates = {"threads": 1, "gflops": 100, "gbs": 10, "l3_gbs": 30, "l2_gbs": 80, "step_ms": 1e-4}

@@ -43,7 +43,7 @@ SCHEMA = {
     "steps": [{"index": int, "name": str, "op": str, "kernel": str, "module": str, "modules": list, "ms": NUMBER,
                "share": NUMBER, "flops": NUMBER, "bytes": NUMBER, "gflops": NUMBER, "gbs": NUMBER,
                "roofline": NUMBER, "bound": str, "origins": list, "live_bytes": int, "parts": list,
-               "key": str, "reads": list, "writes": list, "extents": list, "reduced_axes": list, "features": dict,
+               "key": str, "predicted_ms": NUMBER, "reads": list, "writes": list, "extents": list, "reduced_axes": list, "features": dict,
                "candidates": list}],
 }
 

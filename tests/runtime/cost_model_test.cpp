@@ -11,13 +11,13 @@ namespace {
 
 using nlohmann::json;
 
-// Two trees: rows <= 10 ? 0.5 : (kernel_factor <= 0 ? 1 : 2), and a lone leaf of 0.25.
+// Two trees: rows <= 10 ? 0.5 : (first_guess <= 0 ? 1 : 2), and a lone leaf of 0.25.
 json table() {
   return json::parse(R"({
-    "schema": "tenon.cost/1", "training": {"digest": "d"}, "trees_from": 30, "prior": 1,
-    "kernels": {"many": {"count": 30, "factor": 0.5}, "few": {"count": 12, "factor": 0.5, "additive": [1, 2, 3, 4, 0]},
+    "schema": "tenon.cost/2", "training": {"digest": "d"}, "trees_from": 30, "prior": 1,
+    "kernels": {"many": {"count": 30, "factor": 0.5}, "few": {"count": 12, "factor": 0.5, "additive": [1, 2, 3, 4, 5, 6]},
                 "once": {"count": 1, "factor": 0.25}},
-    "trees": {"inputs": ["rows", "kernel_factor"], "roots": [0, -4], "feature": [0, 1], "threshold": [10, 0],
+    "trees": {"inputs": ["rows", "first_guess"], "roots": [0, -4], "feature": [0, 1], "threshold": [10, 0],
               "left": [-1, -2], "right": [1, -3], "leaf": [0.5, 1, 2, 0.25]},
     "intervals": {"coverage": 0.9, "step": 2, "not_covered": 8, "kernel": {"many": 1.5}, "model": 1.4, "model_from_1_ms": 1.2}})");
 }
@@ -34,8 +34,15 @@ std::string refusal(const json& j) {
   return "";
 }
 
-constexpr Features small{
-    .rows = 10, .gflops = 1, .step_ms = 1, .flop_ms = 10, .near_ms = 100, .far_ms = 1000, .roofline_ms = 7};
+constexpr Features small{.rows = 10,
+                         .gflops = 1,
+                         .step_ms = 1,
+                         .flop_ms = 10,
+                         .near_ms = 100,
+                         .far_ms = 1000,
+                         .element_ms = 1e4,
+                         .planned_ms = 1e5,
+                         .roofline_ms = 7};
 
 TEST(CostModel, TreesLeadToTheSumOfTheirLeaves) {
   const CostModel m = model(table());
@@ -52,7 +59,7 @@ TEST(CostModel, TreesLeadToTheSumOfTheirLeaves) {
 TEST(CostModel, KernelsOfFewRecordsTakeTheAdditiveForm) {
   const Estimate e = model(table()).step("few", small);
   EXPECT_EQ(e.basis, Basis::additive);
-  EXPECT_DOUBLE_EQ(e.ms, 1 + 2 * 10 + 3 * 100 + 4 * 1000);
+  EXPECT_DOUBLE_EQ(e.ms, 1 + 2 * 10 + 3 * 100 + 4 * 1000 + 5e4 + 6e5);
   EXPECT_DOUBLE_EQ(e.interval.high, e.ms * 2);
 }
 
@@ -76,7 +83,7 @@ TEST(CostModel, ADamagedTableIsRefused) {
   EXPECT_EQ(with("/trees/right/1", -5), "its trees are damaged");
   EXPECT_EQ(with("/trees/feature/1", 2), "its trees are damaged");
   EXPECT_EQ(with("/trees/inputs/0", "color"), "it wants a feature that there is not: color");
-  EXPECT_EQ(with("/schema", "other"), "it is no cost model (tenon.cost/1)");
+  EXPECT_EQ(with("/schema", "other"), "it is no cost model (tenon.cost/2)");
   EXPECT_NE(with("/trees/roots", "x").find("cannot be read"), std::string::npos);
 }
 
@@ -111,11 +118,31 @@ TEST(Predict, AMeasuredStepGoesBeforeTheModel) {
   const auto graph = graph_of(product);
   const auto plan = Session(graph).plan_for(inputs_of(*graph, {}));
   const std::string key = features_of(*plan)[1].key;
-  const Prediction p = predict(*plan, machine, 1, CostModel::shipped(), {{key, 5.0}});
+  const std::vector<StepRecord> records{{.key = key, .kernel = "another", .features = small, .ms = 5}};
+  const Prediction p =
+      predict(*plan, machine, 1, CostModel::shipped(), Calibration(records, CostModel::shipped()));
   EXPECT_EQ(p.steps[1].basis, Basis::measured);
   EXPECT_EQ(p.steps[1].ms, 5);
   EXPECT_NE(p.steps[0].basis, Basis::measured);
   EXPECT_NEAR(p.measured, 5 / p.ms, 1e-9);
+}
+
+// Twice what the model expects of one kernel, measured often.
+TEST(Calibration, AKernelHasTheFactorOfItsRecordsAndTheOthersThatOfTheDevice) {
+  const CostModel m = model(table());
+  EXPECT_EQ(Calibration().factor("many"), 1);
+  std::vector<StepRecord> records;
+  for (int i = 0; i < 1000; ++i)
+    records.push_back({std::to_string(i), "many", small, 2 * m.step("many", small).ms});
+  const Calibration alike(records, m);
+  EXPECT_NEAR(alike.factor("many"), 2, 1e-9);
+  EXPECT_NEAR(alike.factor("few"), 2, 1e-9);  // of which there is no record
+  EXPECT_DOUBLE_EQ(*alike.measured_ms("7"), records[7].ms);
+  EXPECT_FALSE(alike.measured_ms("other"));
+  records.push_back({"other", "few", small, m.step("few", small).ms});
+  const double one = Calibration(records, m).factor("few");
+  EXPECT_GT(one, 1.5);  // a single record moves it little
+  EXPECT_LT(one, 2);
 }
 
 TEST(Predict, OnlyThreadsThatAreDescribed) {

@@ -107,7 +107,7 @@ TEST(Features, TheDistanceIsWhatWasMovedSinceAnOperandWasMade) {
 })");
   ASSERT_EQ(steps.size(), 3u);
   EXPECT_EQ(steps[0].numbers.distance, 0);
-  EXPECT_EQ(steps[2].numbers.distance, steps[1].numbers.bytes);
+  EXPECT_EQ(steps[2].numbers.distance, steps[0].numbers.bytes + steps[1].numbers.bytes);
   double all = 0;
   for (const StepFeatures& s : steps) all += s.numbers.bytes;
   EXPECT_EQ(steps[1].numbers.model_bytes, all);
