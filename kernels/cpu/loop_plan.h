@@ -110,8 +110,8 @@ struct OperatorInMemory {
   DType dtype;
   OpFn loop;
 };
-/// The only one of a program that works on blocks, where all blocks that it reads and writes lie dense in one such
-/// type; its other operands are one float a row, or a constant.
+/// The only one of a program that works on blocks, where all blocks that it reads and writes lie dense in one
+/// such type; its other operands are one float a row, or a constant.
 std::optional<OperatorInMemory> operator_in_memory(const LoopProgram& program,
                                                    const std::vector<LoopNode>& nodes,
                                                    const std::vector<LoopValue>& values,
