@@ -69,11 +69,7 @@ void emit(Planner& planner, const Group& group, const ByteConvCall& call, CpuEpi
         cpu::pack_byte_conv(shape, numbers_of(call.numbers.filters), to, pool);
       });
   const PlannedTensor in = planner.rows(call.conv.x, order);
-  const PlannedTensor out = epilogue.match().assign_result(
-      planner, group, order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });
-  const bool out_bytes = is_byte(out.dtype());
-  if (out_bytes) epilogue.write_bytes(*row_stride(out, order));
-  epilogue.place(planner);
+  const PlannedTensor out = epilogue.place_result(planner, group, order);
   std::vector<PlannedTensor> reads = epilogue.reads();
   reads.insert(reads.end(), {in, packed});
   auto step = std::make_unique<ByteConvStep>(shape, call.numbers.image, std::move(epilogue));
@@ -81,7 +77,7 @@ void emit(Planner& planner, const Group& group, const ByteConvCall& call, CpuEpi
   step->in_stride = *row_stride(in, order);
   step->in_bytes = is_byte(in.dtype());
   step->in_is_signed = in.dtype() == DType::i8;
-  step->out_bytes = out_bytes;
+  step->out_bytes = is_byte(out.dtype());
   step->packed = packed.address();
   step->out = out.address();
   step->out_stride = *row_stride(out, order);

@@ -77,11 +77,7 @@ void emit(Planner& planner, const Group& group, const Call& call, CpuEpilogue ep
       cpu::byte_depthwise_packed_size(shape),
       [&](const Tensor&, float* to, ThreadPool&) { cpu::pack_byte_depthwise(shape, numbers.data(), to); });
   const PlannedTensor in = planner.rows(call.conv.x, order);
-  const PlannedTensor out = epilogue.match().assign_result(
-      planner, group, order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });
-  const bool out_bytes = is_byte(out.dtype());
-  if (out_bytes) epilogue.write_bytes(*row_stride(out, order));
-  epilogue.place(planner);
+  const PlannedTensor out = epilogue.place_result(planner, group, order);
   std::vector<PlannedTensor> reads = epilogue.reads();
   reads.insert(reads.end(), {in, packed});
   auto step = std::make_unique<ByteDepthwiseStep>(shape, std::move(epilogue));
@@ -95,7 +91,7 @@ void emit(Planner& planner, const Group& group, const Call& call, CpuEpilogue ep
   step->in = in.address();
   step->packed = packed.address();
   step->out = out.address();
-  step->out_bytes = out_bytes;
+  step->out_bytes = is_byte(out.dtype());
   step->scratch_bytes = info.scratch_bytes;
   planner.emit(std::move(step), group.node(), std::move(reads), {out});
 }

@@ -190,6 +190,14 @@ std::string CpuEpilogue::text() const {
                      name(rounded_->activation.kind));
 }
 
+PlannedTensor CpuEpilogue::place_result(Planner& planner, const Group& group, const Order& order) {
+  const PlannedTensor out = epilogue_.assign_result(
+      planner, group, order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });
+  if (is_byte(out.dtype())) write_bytes(*row_stride(out, order));
+  place(planner);
+  return out;
+}
+
 void CpuEpilogue::write_bytes(long row_stride) {
   codes_stride_ = row_stride;
   if (coded_) return;

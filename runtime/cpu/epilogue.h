@@ -26,8 +26,9 @@ class CpuEpilogue {
 
   /// Finds its operands in the plan.
   void place(Planner&);
-  /// Where its result is bytes: so many lie between the rows of it. To be said before it is bound.
-  void write_bytes(long row_stride);
+  /// The same, and the group's result in evenly spaced rows of this order: of what the anchor computes, or of
+  /// bytes, which the hook writes.
+  PlannedTensor place_result(Planner&, const Group&, const Order&);
   /// What it reads, once placed.
   const std::vector<PlannedTensor>& reads() const { return reads_; }
 
@@ -51,6 +52,8 @@ class CpuEpilogue {
                      const Address* bytes = nullptr) const;
 
  private:
+  /// So many lie between the rows of the result.
+  void write_bytes(long row_stride);
   static void run_hook(const void* context, float* tile, long stride, long row0, long rows, long col0,
                        long cols);
   static void run_bytes(const void* context, float* tile, long stride, long row0, long rows, long col0,

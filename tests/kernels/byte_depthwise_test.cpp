@@ -8,6 +8,7 @@
 #include "kernels/cpu/conv.h"
 #include "tests/kernels/conv_axis.h"
 #include "tests/kernels/every_isa.h"
+#include "tests/kernels/sink.h"
 
 namespace tenon::cpu {
 namespace {
@@ -30,18 +31,6 @@ const std::vector<ConvShape>& shapes() {
       depthwise_of(1, 64, axis(70, 3, 1, 1), axis(112, 3, 1, 1)),
   };
   return all;
-}
-
-struct Sink {
-  std::vector<float> result;
-  long columns;
-};
-void write_to_sink(const void* context, float* tile, long stride, long row0, long rows, long col0,
-                   long cols) {
-  auto& sink = *static_cast<Sink*>(const_cast<void*>(context));
-  for (long r = 0; r < rows; r++)
-    for (long c = 0; c < cols; c++)
-      sink.result[static_cast<std::size_t>((row0 + r) * sink.columns + col0 + c)] = tile[r * stride + c];
 }
 
 TEST_P(ByteDepthwiseTest, EqualsThatOfFloats) {
