@@ -334,7 +334,7 @@ class Holding {
     const bool reads_twice = std::any_of(readers.begin(), readers.end(), [&](const Node* r) {
       return r && std::count(r->inputs().begin(), r->inputs().end(), &bytes) > 0;
     });
-    if (reads_twice || (made && !all_read_bytes(value))) return;
+    if (made && (reads_twice || !all_read_bytes(value))) return;
     replace_all_uses(&value, &bytes);
     if (made) give(bytes, made->chain(), readers);
     erased_.insert(&group);
@@ -350,9 +350,7 @@ class Holding {
 }  // namespace
 
 std::optional<ScaledBytes> ScaledBytes::of(const Value* value) {
-  const auto by_number = [](const Node* node) {
-    return node && node->inputs().size() == 2 && node->input(1)->kind() == Value::Kind::literal;
-  };
+  const auto by_number = [](const Node* node) { return node && literal_of(*node); };
   const Node* const scale = value->node();
   if (!by_number(scale) || !scale->is<Mul>() || value->dtype() != DType::f32) return std::nullopt;
   const Node* cast = scale->input(0)->node();
@@ -360,6 +358,8 @@ std::optional<ScaledBytes> ScaledBytes::of(const Value* value) {
   if (!cast || !cast->is<Cast>() || cast->output()->dtype() != DType::f32) return std::nullopt;
   Value* const bytes = cast->input();
   if (!is_byte(bytes->dtype()) || bytes->shape() != value->shape()) return std::nullopt;
+  const double number = *literal_of(*scale);
+  if (!(number > 0) || std::isinf(number)) return std::nullopt;
   return ScaledBytes{bytes, scale};
 }
 

@@ -10,7 +10,8 @@ namespace tenon {
 struct Device;
 class WeightStore;
 
-/// A float32 value that is made of bytes: cast, less a zero point, times a scale, which are literals.
+/// A float32 value that is made of bytes: cast, less a zero point, times a scale, which are literals. The
+/// scale is above zero: the larger byte stands for the larger number.
 struct ScaledBytes {
   Value* bytes;  // i8 or u8
   const Node* scale;

@@ -135,6 +135,12 @@ class Recogniser {
   std::optional<DType> rounds_ = first_rounding();
 };
 
+// The program stores rows that begin so far apart.
+void set_row_stride(LoopProgram& program, std::int64_t stride) {
+  program.shape.operands.back().strides = {stride, 1};
+  program.code.operands.back().strides = {class_of(stride), class_of(1)};
+}
+
 }  // namespace
 
 std::optional<CpuEpilogue> CpuEpilogue::compile(Epilogue epilogue, std::int64_t fewest) {
@@ -166,7 +172,7 @@ std::optional<CpuEpilogue> CpuEpilogue::compile(Epilogue epilogue, std::int64_t 
   if (!is_byte(program.code.operands.back().dtype)) {
     // Kernels store what it leaves in float32, rounded as it is already.
     program.code.operands.back().dtype = DType::f32;
-    program.shape.operands.back().strides = {piece_cols, 1};  // the result is one piece, too
+    set_row_stride(program, piece_cols);  // the result is one piece, too
   }
   compiled.kernel_ = cpu::LoopKernel::compile_epilogue(program, piece_rows, piece_cols);
   if (compiled.kernel_->scratch_bytes(1) > stack_bytes) return std::nullopt;
@@ -202,7 +208,7 @@ void CpuEpilogue::write_bytes(long row_stride) {
   codes_stride_ = row_stride;
   if (coded_) return;
   LoopProgram program = *epilogue_.program;
-  program.shape.operands.back().strides = {row_stride, 1};
+  set_row_stride(program, row_stride);
   kernel_ = cpu::LoopKernel::compile_epilogue(program, piece_rows, piece_cols);
 }
 

@@ -82,5 +82,45 @@ TEST_F(ByteImages, AreCodesOfCodesByTable) {
   EXPECT_NE(kernels.find("byte+table, "), std::string::npos) << kernels;
 }
 
+// Heads have one channel: a result's rows are then as far apart as its columns.
+TEST_F(ByteImages, OfOneChannel) {
+  for (const char* behind :
+       {"sigmoid", "sigmoid; div(_, 0.25); {0}; mul(_, 0.25)", "exp; div(_, 0.5); {0}; mul(_, 0.5)"})
+    types_of(fmt::format(R"(graph g(%x: f32[N,8,5,6]) {{
+  @w : i8[1,8,3,3]
+  %1 = fused {{ div(%x, 0.03125); {0}; mul(_, 0.03125) }} : f32[N,8,5,6]
+  %2 = fused {{ cast(@w); mul(_, 0.0009765625) }} : f32[1,8,3,3]
+  %3 = fused conv(%1, %2, pad=1) {{ {1} }} : f32[N,1,5,6]
+  return %3
+}})",
+                         codes, fmt::format(fmt::runtime(behind), codes)));
+}
+
+TEST_F(ByteImages, AreJoinedWithThemselves) {
+  types_of(fmt::format(R"(graph g(%x: f32[N,8,5,6]) {{
+  @w : i8[4,16,1,1]
+  %1 = fused {{ div(%x, 0.03125); {0}; mul(_, 0.03125) }} : f32[N,8,5,6]
+  %2 = concat(%1, %1, axis=1) : f32[N,16,5,6]
+  %3 = fused {{ div(%2, 0.03125); {0}; mul(_, 0.03125) }} : f32[N,16,5,6]
+  %4 = fused {{ cast(@w); mul(_, 0.03125) }} : f32[4,16,1,1]
+  %5 = conv(%3, %4) : f32[N,4,5,6]
+  return %5
+}})",
+                       codes));
+}
+
+// The largest byte stands for the least number.
+TEST_F(ByteImages, OfAScaleBelowZeroAreNumbersToMaxima) {
+  types_of(fmt::format(R"(graph g(%x: f32[N,8,4,6]) {{
+  @w : i8[4,8,1,1]
+  %1 = fused {{ div(%x, -0.03125); {0}; mul(_, -0.03125) }} : f32[N,8,4,6]
+  %2 = max_pool(%1, kernel=[2,2], stride=[2,2], pad=[0,0], dilation=[1,1]) : f32[N,8,2,3]
+  %3 = fused {{ cast(@w); mul(_, 0.03125) }} : f32[4,8,1,1]
+  %4 = conv(%2, %3) : f32[N,4,2,3]
+  return %4
+}})",
+                       codes));
+}
+
 }  // namespace
 }  // namespace tenon::testing
