@@ -90,23 +90,25 @@ MachineDescription with_rates(MachineDescription machine, double Peak::*rate, do
 std::vector<Alternative> alternatives(const ModelOptions& o, const MachineDescription& machine,
                                       bool is_elsewhere, const Calibration& calibration, Progress& progress) {
   std::vector<Alternative> all;
-  const auto add = [&](std::string what, const ModelOptions& changed, const MachineDescription& on) {
-    all.push_back({std::move(what), predicted(changed, on, is_elsewhere, calibration, progress).prediction});
+  const Calibration factors = calibration.factors_alone();
+  const auto add = [&](std::string what, const ModelOptions& changed, const MachineDescription& on,
+                       const Calibration& known) {
+    all.push_back({std::move(what), predicted(changed, on, is_elsewhere, known, progress).prediction});
   };
   for (const Rates& r : machine.rates) {
     if (r.threads == o.threads) continue;
     ModelOptions threads = o;
     threads.threads = r.threads;
-    add(fmt::format("--threads {}", r.threads), threads, machine);
+    add(fmt::format("--threads {}", r.threads), threads, machine, factors);
   }
   const bool is_source = o.path.ends_with(".pt") || o.path.ends_with(".pt2") || o.path.ends_with(".onnx");
   if (o.on.precision() == Precision::kept && is_source) {
     ModelOptions narrow = o;
     narrow.on.choice.precision = "bf16";
-    add("--precision bf16", narrow, machine);
+    add("--precision bf16", narrow, machine, calibration);
   }
-  add("memory twice as fast", o, with_rates(machine, &Peak::gbs, 2));
-  add("arithmetic twice as fast", o, with_rates(machine, &Peak::gflops, 2));
+  add("memory twice as fast", o, with_rates(machine, &Peak::gbs, 2), factors);
+  add("arithmetic twice as fast", o, with_rates(machine, &Peak::gflops, 2), factors);
   return all;
 }
 

@@ -39,6 +39,12 @@ Calibration::Calibration(std::span<const StepRecord> records, const CostModel& m
     factors_[kernel] = std::exp((mean.count * mean.value() + enough * all.value()) / (mean.count + enough));
 }
 
+Calibration Calibration::factors_alone() const {
+  Calibration alone = *this;
+  alone.measured_.clear();
+  return alone;
+}
+
 std::optional<double> Calibration::measured_ms(const std::string& key) const {
   const auto found = measured_.find(key);
   return found == measured_.end() ? std::nullopt : std::optional(found->second);

@@ -16,6 +16,8 @@ class Calibration {
   Calibration() = default;
   Calibration(std::span<const StepRecord>, const CostModel&);
 
+  /// The factors alone: for other threads, and for machines that were not measured.
+  Calibration factors_alone() const;
   /// Of the steps of a key.
   std::optional<double> measured_ms(const std::string& key) const;
   /// What the model's time for a kernel is multiplied by; 1 where there are no records.

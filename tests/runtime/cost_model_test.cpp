@@ -139,6 +139,8 @@ TEST(Calibration, AKernelHasTheFactorOfItsRecordsAndTheOthersThatOfTheDevice) {
   EXPECT_NEAR(alike.factor("few"), 2, 1e-9);  // of which there is no record
   EXPECT_DOUBLE_EQ(*alike.measured_ms("7"), records[7].ms);
   EXPECT_FALSE(alike.measured_ms("other"));
+  EXPECT_FALSE(alike.factors_alone().measured_ms("7"));
+  EXPECT_NEAR(alike.factors_alone().factor("many"), 2, 1e-9);
   records.push_back({"other", "few", small, m.step("few", small).ms});
   const double one = Calibration(records, m).factor("few");
   EXPECT_GT(one, 1.5);  // a single record moves it little
