@@ -1,4 +1,5 @@
-// Reading and writing at computed places of images: grid_sampler, unpooling, fold, bags of embeddings.
+// Reading and writing at computed places of images: grid_sampler, affine_grid, unpooling, fold, bags of
+// embeddings.
 #include <array>
 #include <numeric>
 
@@ -6,6 +7,7 @@
 #include "converter/aten/fold.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
+#include "converter/aten/vision.h"
 #include "ir/ops/functions.h"
 #include "ir/ops/grid_sample.h"
 #include "ir/ops/index.h"
@@ -27,6 +29,10 @@ Results grid_sampler(Call& call) {
                           .outside = static_cast<Outside>(outside),
                           .align_corners = call.flag("align_corners", false)},
                {call.tensor("input"), call.tensor("grid")});
+}
+
+Results affine_grid_generator(Call& call) {
+  return affine_grid(call.build, call.tensor("theta"), call.sizes("size"), call.flag("align_corners", false));
 }
 
 /// Values put back to the places that a max pooling took them from.
@@ -115,6 +121,7 @@ constexpr AtenEntry sampling_table[] = {
     {"grid_sampler", grid_sampler, HalfPrecision::in_f32},
     {"grid_sampler_2d", grid_sampler, HalfPrecision::in_f32},
     {"grid_sampler_3d", grid_sampler, HalfPrecision::in_f32},
+    {"affine_grid_generator", affine_grid_generator},
     {"max_unpool2d", max_unpool},
     {"max_unpool3d", max_unpool},
     {"col2im", col2im},

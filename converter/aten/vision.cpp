@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "converter/aten/call.h"
 #include "converter/aten/table.h"
@@ -31,6 +32,33 @@ Ref sampled(Builder& build, const Ref& image, const Ref& grid) {
 }
 
 }  // namespace
+
+Ref affine_grid(Builder& build, const Ref& theta, std::span<const Dim> sizes, bool align_corners) {
+  check_rank("the maps", theta.type(), 3);
+  if (sizes.size() < 4 || sizes.size() > 5)
+    throw error("a grid of {}: two or three spatial axes are needed", counted(sizes.size(), "size"));
+  const Shape spatial(sizes.begin() + 2, sizes.end());
+  const std::size_t n = spatial.size();
+  std::vector<Ref> coordinates;  // x before y
+  for (std::size_t axis = n; axis-- > 0;) {
+    const Ref place = iota(spatial[axis], build.insertion_point(), theta.dtype());
+    const Ref count = cast(theta.dtype(), dim_value(spatial[axis], place));
+    const Ref last = count - 1.0;
+    const Ref at = (place * 2.0 - last) / (align_corners ? maximum(last, last.literal(1)) : count);
+    Shape along(n + 1, Dim(1));
+    along[axis] = spatial[axis];
+    Shape all = spatial;
+    all.emplace_back(1);
+    coordinates.push_back(expand(reshape(at, along), all));
+  }
+  coordinates.push_back(full(coordinates[0].shape(), 1, theta.dtype(), build.insertion_point()));
+  const Ref places = reshape(concat(coordinates, static_cast<std::int64_t>(n)),
+                             {numel(spatial), Dim(static_cast<std::int64_t>(n) + 1)});
+  Shape out = {theta.shape()[0]};
+  out.insert(out.end(), spatial.begin(), spatial.end());
+  out.emplace_back(static_cast<std::int64_t>(n));
+  return reshape(matmul(places, transpose(theta, -1, -2)), out);
+}
 
 Ref deform_conv(Builder& build, const Ref& x, const Ref& weight, const Ref& offset, const Ref& bias,
                 const Ref& mask, const DeformConv& how) {

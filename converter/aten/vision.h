@@ -1,4 +1,4 @@
-// Regions of images, and deformable convolutions: what ONNX and torchvision share.
+// Regions of images, places in them, and deformable convolutions: what ONNX and PyTorch share.
 #pragma once
 #include <array>
 #include <span>
@@ -37,5 +37,9 @@ struct DeformConv {
 /// `mask` may be empty.
 Ref deform_conv(Builder&, const Ref& x, const Ref& weight, const Ref& offset, const Ref& bias,
                 const Ref& mask, const DeformConv&);
+
+/// Where each place of images of these sizes (batch, channels, two or three spatial axes) lies in others,
+/// from -1 to 1, by an affine map for each: [batch, spatial axes..., x y (z)]. theta is [batch, n, n + 1].
+Ref affine_grid(Builder&, const Ref& theta, std::span<const Dim> sizes, bool align_corners);
 
 }  // namespace tenon::converter

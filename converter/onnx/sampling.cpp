@@ -1,5 +1,6 @@
 // Reading images at computed places.
 #include <array>
+#include <vector>
 
 #include "base/count.h"
 #include "base/error.h"
@@ -32,33 +33,10 @@ Operands grid_sample_of(Call& call) {
   return {cast(x.dtype(), apply(op, {working(x), working(call.tensor(1))}))};
 }
 
-/// Where each place of an image of the given size lies in another one, by an affine map.
-Operands affine_grid(Call& call) {
-  const Ref theta = call.tensor(0);
+Operands affine_grid_of(Call& call) {
   const Axes size = call.integers(1);
-  const bool corners = call.integer("align_corners", 0) != 0;
-  if (size.size() < 4 || size.size() > 5) throw error("a size of {} elements", size.size());
-  const std::size_t n = size.size() - 2;
-  Index shape(size.begin() + 2, size.end());
-  const std::int64_t places = tenon::numel(shape);
-  Tensor base = Tensor::empty(theta.dtype(), {places, static_cast<std::int64_t>(n) + 1});
-  std::int64_t p = 0;
-  for_each_index(shape, [&](std::span<const std::int64_t> at) {
-    for (std::size_t k = 0; k < n; ++k) {  // x before y
-      const std::size_t axis = n - 1 - k;
-      const auto count = static_cast<double>(shape[axis]), i = static_cast<double>(at[axis]);
-      const double value =
-          corners ? (shape[axis] > 1 ? 2 * i / (count - 1) - 1 : 0) : (2 * i + 1) / count - 1;
-      base.set_double(std::array{p, static_cast<std::int64_t>(k)}, value);
-    }
-    base.set_double(std::array{p, static_cast<std::int64_t>(n)}, 1.0);
-    ++p;
-  });
-  const Ref grid = call.build.ref(call.build.graph().add_weight("grid", std::move(base)));
-  Shape out = {theta.shape()[0]};
-  for (const std::int64_t s : shape) out.emplace_back(s);
-  out.emplace_back(static_cast<std::int64_t>(n));
-  return {reshape(matmul(grid, transpose(theta, -1, -2)), out)};
+  return {affine_grid(call.build, call.tensor(0), std::vector<Dim>(size.begin(), size.end()),
+                      call.integer("align_corners", 0) != 0)};
 }
 
 Operands deform_conv(Call& call) {
@@ -105,7 +83,7 @@ Operands max_roi_pool(Call& call) {
 
 std::span<const OnnxEntry> sampling_entries() {
   static constexpr std::array entries = {
-      OnnxEntry{"AffineGrid", affine_grid},    OnnxEntry{"DeformConv", deform_conv},
+      OnnxEntry{"AffineGrid", affine_grid_of}, OnnxEntry{"DeformConv", deform_conv},
       OnnxEntry{"GridSample", grid_sample_of}, OnnxEntry{"MaxRoiPool", max_roi_pool},
       OnnxEntry{"RoiAlign", roi_align},
   };

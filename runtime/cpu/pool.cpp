@@ -58,14 +58,32 @@ void emit(Planner& planner, const Group& group, const PoolCall& call, const Cand
   planner.emit(std::move(step), node, {in}, results);
 }
 
+/// Does each window read a pixel? The largest of no bytes is no byte.
+bool reads_everywhere(const PoolAxis& axis) {
+  for (long o = 0; o < axis.out(); ++o) {
+    bool any = false;
+    for (long k = 0; k < axis.kernel; ++k) {
+      const long at = o * axis.stride - axis.pad + k * axis.dilation;
+      any |= at >= 0 && at < axis.in;
+    }
+    if (!any) return false;
+  }
+  return true;
+}
+bool takes_bytes(const PoolCall& call) {
+  const PoolShape& s = call.shape;
+  return call.kind == PoolCall::Kind::adaptive_max ||
+         (call.kind == PoolCall::Kind::max && reads_everywhere(s.d) && reads_everywhere(s.h) &&
+          reads_everywhere(s.w));
+}
+
 std::vector<Candidate> lower_pool(const Planner& planner, const Group& group) {
   const auto call = PoolCall::match(group);
   if (!call) return {};
   const DType type = call->x->dtype();
   const bool finds_places = group.node().num_outputs() > 1;
-  const bool is_max = call->kind == PoolCall::Kind::max || call->kind == PoolCall::Kind::adaptive_max;
   const bool has_type = type == DType::f32 || type == DType::f64 ||
-                        (!finds_places && (type == DType::bf16 || (is_max && is_byte(type))));
+                        (!finds_places && (type == DType::bf16 || (is_byte(type) && takes_bytes(*call))));
   if (!has_type) return {};
   const Order order = channels_last(call->x->rank());
   const double copies =
@@ -78,8 +96,9 @@ std::vector<Candidate> lower_pool(const Planner& planner, const Group& group) {
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, info); }}};
 }
 
-bool takes_bytes(const Node& member, const Group& group, WeightStore&) {
-  return group.members().size() == 1 && PoolCall::match(Group(member)).has_value();
+bool moves_bytes(const Node& member, const Group& group, WeightStore&) {
+  const auto call = PoolCall::match(Group(member));
+  return group.members().size() == 1 && call && takes_bytes(*call);
 }
 
 }  // namespace
@@ -92,7 +111,7 @@ std::vector<OpLowering> pool_lowerings() {
                    .lower = lower_pool,
                    .channels_last = true,
                    .widens = true,
-                   .takes_bytes = op == &op_info<MaxPool>() ? takes_bytes : nullptr});
+                   .takes_bytes = op == &op_info<MaxPool>() ? moves_bytes : nullptr});
   for (const OpInfo* op : {&op_info<MaxPoolIndices>(), &op_info<AdaptiveMaxPoolIndices>()})
     all.push_back({.op = op, .lower = lower_pool, .channels_last = true, .alone = true, .widens = true});
   return all;

@@ -89,6 +89,10 @@ TRACED |= {
                                                      x.reshape(1, 2, 3, 4), NO_NUMBERS)
     for mode in ("bilinear", "nearest") for outside in ("border", "reflection")
 } | {
+    f"affine_grid of {size}, align_corners={corners}": (lambda t, size=size, corners=corners: F.affine_grid(t, size, align_corners=corners),
+                                                        T(range(size[0] * n * (n + 1)), dtype=torch.float32).reshape(size[0], n, n + 1) / 7)
+    for size, n in (((2, 3, 5, 4), 2), ((1, 1, 1, 6), 2), ((2, 1, 2, 3, 4), 3)) for corners in (False, True)
+} | {
     f"sign of a clamped zero of {dtype}": (lambda x: 1 / x.clamp(0, 6), T([-0.0, 0.0, -1.0, 7.0, -0.0], dtype=dtype)) for dtype in (torch.float16, torch.float32, torch.float64)
 }  # fmt: skip
 

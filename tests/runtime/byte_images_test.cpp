@@ -109,6 +109,17 @@ TEST_F(ByteImages, AreJoinedWithThemselves) {
                        codes));
 }
 
+// The largest of no numbers is no byte.
+TEST_F(ByteImages, OfWindowsBesideTheImageAreNumbers) {
+  types_of(fmt::format(R"(graph g(%x: f32[N,8,4,2]) {{
+  %1 = fused {{ div(%x, 0.03125); {0}; mul(_, 0.03125) }} : f32[N,8,4,2]
+  %2 = max_pool(%1, kernel=[2,2], stride=[1,1], pad=[1,1], dilation=[1,3]) : f32[N,8,5,1]
+  %3 = fused {{ div(%2, 0.03125); {0}; mul(_, 0.03125) }} : f32[N,8,5,1]
+  return %3
+}})",
+                       codes));
+}
+
 // The largest byte stands for the least number.
 TEST_F(ByteImages, OfAScaleBelowZeroAreNumbersToMaxima) {
   types_of(fmt::format(R"(graph g(%x: f32[N,8,4,6]) {{
