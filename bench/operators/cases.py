@@ -179,6 +179,7 @@ ROWS = [
     row("heads", "f32 bf16", "8,128,768", do=lambda x: x.view(8, 128, 12, 64).transpose(1, 2).contiguous()),
     row("channels last", "f32", "8,64,56,56", do=lambda x: x.permute(0, 2, 3, 1).contiguous()),
     row("channels first", "f32", "8,224,224,3", do=lambda x: x.permute(0, 3, 1, 2).contiguous()),
+    row("channels first of bytes", "i8", "8,224,224,3", do=lambda x: x.permute(0, 3, 1, 2).float() / 127),
     row("pixel shuffle", "f32", "2,64,64,64", do=lambda x: F.pixel_shuffle(x, 2)),
     row("roll", "f32", "8,56,56,96", do=lambda x: x.roll((3, 3), (1, 2))),
     row("flip", "f32", "8,64,56,56", do=lambda x: x.flip(-1)),

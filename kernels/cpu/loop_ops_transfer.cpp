@@ -1,6 +1,9 @@
 // Loads and stores between memory of any dtype and dense values of the type that it is held in. Built once
 // per ISA.
+#include <type_traits>
+
 #include "kernels/cpu/loop_pieces.h"
+#include "kernels/cpu/simd.h"
 
 namespace tenon::cpu::TENON_ISA {
 
@@ -22,18 +25,25 @@ Value<T> read(Stored<T> x) {
     return static_cast<Value<T>>(x);
 }
 
+/// Every `step`-th element; a step that the compiler knows makes vectors and shuffles of it.
+template <class T, class Step>
+TENON_INLINE void load_row(const Stored<T>* from, Value<T>* to, long cols, Step step) {
+  TENON_NO_OVERLAP
+  for (long c = 0; c < cols; ++c) to[c] = read<T>(from[c * step]);
+}
+
 template <class T>
 void load(const Transfer& transfer) {
   const Transfer t = transfer;  // bytes that are written may lie anywhere, but not here
   for (long r = 0; r < t.rows; ++r) {
     const auto* from = reinterpret_cast<const Stored<T>*>(t.memory) + r * t.row_stride;
     auto* to = static_cast<Value<T>*>(t.values) + r * t.values_pitch;
-    if (t.col_stride == 1) {
-      TENON_NO_OVERLAP
-      for (long c = 0; c < t.cols; ++c) to[c] = read<T>(from[c]);
-    } else {
-      TENON_NO_OVERLAP
-      for (long c = 0; c < t.cols; ++c) to[c] = read<T>(from[c * t.col_stride]);
+    switch (t.col_stride) {
+      case 1: load_row<T>(from, to, t.cols, std::integral_constant<long, 1>{}); break;
+      case 2: load_row<T>(from, to, t.cols, std::integral_constant<long, 2>{}); break;
+      case 3: load_row<T>(from, to, t.cols, std::integral_constant<long, 3>{}); break;
+      case 4: load_row<T>(from, to, t.cols, std::integral_constant<long, 4>{}); break;
+      default: load_row<T>(from, to, t.cols, t.col_stride);
     }
   }
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr long block_elements = 1024;  // a register of floats is 4 KiB: a handful stay in L1
 constexpr long whole_row_limit =
     2048;  // rows up to here are held whole in registers, several if they are short
-constexpr long transposed_block = 32;  // side of the tile where an operand is read across its rows
+constexpr long transposed_block = 32;  // most rows of the tile where an operand is read across them
 constexpr long tiny_inner = 32;        // inner extents below this are joined with the next dims
 constexpr long tiny_row = 8;
 constexpr long few_columns = 8;     // below, rows are faster though their elements lie apart
@@ -232,7 +232,7 @@ void choose_blocks(LoopSpace& space, long times, Schedule::Block block) {
   switch (space.mode) {
     case LoopMode::map:
       space.q_block =
-          clamp_block(reads_transposed(space) ? transposed_block
+          clamp_block(reads_transposed(space) ? block_elements / std::clamp(space.p, 1L, transposed_block)
                                               : whole_lines(even_part(space.q_count, many(block_elements))),
                       space.q_count);
       space.p_block = clamp_block(many(block_elements) / space.q_block, space.p);

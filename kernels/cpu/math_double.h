@@ -26,6 +26,14 @@ static TENON_INLINE double double_polynomial(double x, C... coefficients) {
   return n % 2 == 1 ? second * x + first : first * x + second;
 }
 
+/// The same in one sum, which rounds once less.
+template <class... C>
+static TENON_INLINE double double_horner(double x, double highest, C... others) {
+  double sum = highest;
+  ((sum = sum * x + others), ...);
+  return sum;
+}
+
 /// x = n ln 2 + r with |r| <= ln(2) / 2, where n is an integer; also e^r - 1.
 struct DoubleExpParts {
   std::int64_t n;

@@ -10,18 +10,18 @@ namespace tenon::cpu::TENON_ISA {
 static TENON_INLINE double double_erf(double x) {
   const double magnitude = __builtin_fabs(x);
   const double near =
-      x * double_polynomial(x * x, -0x1.ac9585a44fe29p-31, 0x1.d76af6ca49787p-27, -0x1.5c131500d3f88p-23,
-                            0x1.b981d78881a5dp-20, -0x1.f4ca838adb73bp-17, 0x1.f9a2be4f731a1p-14,
-                            -0x1.c02db0665e53dp-11, 0x1.565bccfa44156p-8, -0x1.b82ce31203772p-6,
-                            0x1.ce2f21a040f66p-4, -0x1.812746b0379c1p-2, 0x1.20dd750429b6dp+0);
+      x * double_horner(x * x, -0x1.ac9585a44fe29p-31, 0x1.d76af6ca49787p-27, -0x1.5c131500d3f88p-23,
+                        0x1.b981d78881a5dp-20, -0x1.f4ca838adb73bp-17, 0x1.f9a2be4f731a1p-14,
+                        -0x1.c02db0665e53dp-11, 0x1.565bccfa44156p-8, -0x1.b82ce31203772p-6,
+                        0x1.ce2f21a040f66p-4, -0x1.812746b0379c1p-2, 0x1.20dd750429b6dp+0);
   const double clamped = magnitude > 6 ? 6 : magnitude;  // beyond it the result rounds to 1
   const double t = (clamped - 3) / (clamped + 3);
   const double scaled =  // erfc(x) exp(x^2)
-      double_polynomial(
-          t, 0x1.d0badb83f2cadp-29, 0x1.56695202d55bcp-20, 0x1.0e3fb74fdc507p-19, -0x1.0cc37e8e915adp-17,
-          -0x1.af086905fc57fp-17, 0x1.0cb2e63fe2177p-14, 0x1.7b9ef7977ceafp-15, -0x1.39085f2b38287p-11,
-          0x1.73101f6d2e434p-11, 0x1.17c839090a469p-8, -0x1.8fa58eb5ea92cp-6, 0x1.258b13b00ec66p-4,
-          -0x1.336ffbef08b8ap-3, 0x1.f6ff204105a04p-3, -0x1.4e102b9cf8513p-2, 0x1.6e9827d229d2dp-3);
+      double_horner(t, 0x1.d0badb83f2cadp-29, 0x1.56695202d55bcp-20, 0x1.0e3fb74fdc507p-19,
+                    -0x1.0cc37e8e915adp-17, -0x1.af086905fc57fp-17, 0x1.0cb2e63fe2177p-14,
+                    0x1.7b9ef7977ceafp-15, -0x1.39085f2b38287p-11, 0x1.73101f6d2e434p-11,
+                    0x1.17c839090a469p-8, -0x1.8fa58eb5ea92cp-6, 0x1.258b13b00ec66p-4, -0x1.336ffbef08b8ap-3,
+                    0x1.f6ff204105a04p-3, -0x1.4e102b9cf8513p-2, 0x1.6e9827d229d2dp-3);
   const double far = 1 - double_exp_of_normal(-clamped * clamped) * scaled;
   return magnitude < 1 ? near : __builtin_copysign(far, x);
 }
@@ -41,9 +41,8 @@ static TENON_INLINE void lgamma_of_positive(float* out, const float* a, long n) 
   for (long i = 0; i < n; ++i) factors[i] = double_log(factors[i]);
   for (long i = 0; i < n; ++i) {
     const double x = shifted[i], inverse = 1 / x;
-    const double series =
-        inverse * double_polynomial(inverse * inverse, 1.0 / 156, -691.0 / 360360, 1.0 / 1188, -1.0 / 1680,
-                                    1.0 / 1260, -1.0 / 360, 1.0 / 12);
+    const double series = inverse * double_horner(inverse * inverse, 1.0 / 156, -691.0 / 360360, 1.0 / 1188,
+                                                  -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12);
     constexpr double half_log_two_pi = 0x1.d67f1c864beb5p-1;
     shifted[i] = (x - 0.5) * double_log(x) - x + half_log_two_pi + series;
   }

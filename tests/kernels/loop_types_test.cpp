@@ -81,6 +81,22 @@ TEST_P(LoopTypes, AScaleAndAShiftOfFloatsOf16Bits) {
     }
 }
 
+// Pixels of a few channels: each channel by itself, and all of them as a transposed image.
+TEST_P(LoopTypes, ElementsThatLieApart) {
+  for (const DType dtype :
+       {DType::u8, DType::i8, DType::i16, DType::i32, DType::i64, DType::f64, DType::f16, DType::boolean})
+    for (const std::int64_t step : {2, 3, 4, 5})
+      for (const std::int64_t n : {1, 17, 70, 1000}) {
+        LoopProgram one = program_over({2, n});
+        one.store(dense(one, 1, dtype), one.load({0, dtype, {n * step, step}}));
+        expect_matches_reference(one);
+        LoopProgram all = program_over({2, step, n});
+        const Reg x = all.load({0, dtype, {n * step, 1, step}});
+        all.store(dense(all, 1), all.cast(DType::f32, x));
+        expect_matches_reference(all);
+      }
+}
+
 TEST_P(LoopTypes, AnyByteButZeroIsTrue) {
   for (const std::int64_t n : {1, 17, 3000}) {
     LoopProgram p = program_over({n});
