@@ -1,4 +1,4 @@
-// How a kernel does its work where several ways give the same results: cuts, blocks, order, threads.
+// How a kernel does its work where several ways compute the same: cuts, blocks, order, threads.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -86,9 +86,11 @@ MachineDescription with_rates(MachineDescription machine, double Peak::*rate, do
   return machine;
 }
 
-/// What the same model would take if one thing were different. Each is the prediction of a plan made for it.
+/// What the same model would take if one thing were different. Each is the prediction of a plan made for it;
+/// but a machine that is better in one thing makes nothing slower than `now`.
 std::vector<Alternative> alternatives(const ModelOptions& o, const MachineDescription& machine,
-                                      bool is_elsewhere, const Calibration& calibration, Progress& progress) {
+                                      bool is_elsewhere, const Calibration& calibration,
+                                      const Prediction& now, Progress& progress) {
   std::vector<Alternative> all;
   const Calibration factors = calibration.factors_alone();
   const auto add = [&](std::string what, const ModelOptions& changed, const MachineDescription& on,
@@ -107,8 +109,12 @@ std::vector<Alternative> alternatives(const ModelOptions& o, const MachineDescri
     narrow.on.choice.precision = "bf16";
     add("--precision bf16", narrow, machine, calibration);
   }
-  add("memory twice as fast", o, with_rates(machine, &Peak::gbs, 2), factors);
-  add("arithmetic twice as fast", o, with_rates(machine, &Peak::gflops, 2), factors);
+  const auto add_better = [&](std::string what, double Peak::*rate) {
+    add(std::move(what), o, with_rates(machine, rate, 2), factors);
+    if (all.back().prediction.ms > now.ms) all.back().prediction = now;
+  };
+  add_better("memory twice as fast", &Peak::gbs);
+  add_better("arithmetic twice as fast", &Peak::gflops);
   return all;
 }
 
@@ -152,7 +158,9 @@ int run_predict(PredictVerb o, const CLI::App& verb) {
   if (!o.records.empty())
     calibration = Calibration(load_records(o.records, *machine, o.model.threads), CostModel::shipped());
   PredictionReport report = predicted(o.model, *machine, is_elsewhere, calibration, progress);
-  if (o.what_if) report.alternatives = alternatives(o.model, *machine, is_elsewhere, calibration, progress);
+  if (o.what_if)
+    report.alternatives =
+        alternatives(o.model, *machine, is_elsewhere, calibration, report.prediction, progress);
   if (o.json != "-")
     fmt::print("{}{}", o.by == "module" ? modules_text(report, o.top, o.depth) : steps_text(report, o.top),
                alternatives_text(report));

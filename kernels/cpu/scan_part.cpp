@@ -34,7 +34,9 @@ struct LogOfSum {
   static constexpr long lines_at_once = 2 * VL;
   static TENON_INLINE double join(double a, double b) {
     const double high = a > b ? a : b, low = a > b ? b : a;
-    const double sum = high + double_log(1 + double_exp(low - high));
+    const double e = double_exp(low - high), one_more = 1 + e;
+    const double log1p = double_log(one_more) + (e - (one_more - 1)) / one_more;  // what 1 + e lost
+    const double sum = high + log1p;
     const double result = low == high && __builtin_fabs(high) == __builtin_inf() ? high : sum;
     return int(a == a) & int(b == b) ? result : a + b;
   }

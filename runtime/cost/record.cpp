@@ -137,6 +137,8 @@ std::vector<StepRecord> load_records(const std::filesystem::path& file, const Ma
         continue;
       auto& [step, times] = by_key[record.at("key")];
       times.push_back(record.at("median_ms"));
+      constexpr double longest_ms = 1e9;
+      if (!(times.back() > 0 && times.back() < longest_ms)) throw error("this is no time");
       step = {.key = record.at("key"),
               .kernel = record.at("candidate").at("family"),
               .features = features_of_json(record.at("features"))};

@@ -125,5 +125,23 @@ TEST_P(Scans, LogarithmsOfSumsOfFarNumbers) {
   }
 }
 
+// Where the larger one is zero, all digits are those of the smaller one's exponential.
+TEST_P(Scans, LogarithmsOfSumsNearOne) {
+  std::vector<double> x, y(80);
+  for (long l = 0; l < 40; ++l) x.insert(x.end(), {0.0, static_cast<double>(-l)});
+  ThreadPool pool(1);
+  scan({.fold = Fold::log_sum_exp,
+        .dtype = DType::f64,
+        .outer = 40,
+        .length = 2,
+        .x = x.data(),
+        .y = y.data()},
+       pool);
+  for (long l = 0; l < 40; ++l) {
+    const double expected = std::log1p(std::exp(static_cast<double>(-l)));
+    ASSERT_NEAR(y[static_cast<std::size_t>(2 * l + 1)], expected, 1e-15 * expected) << l;
+  }
+}
+
 }  // namespace
 }  // namespace tenon::cpu
