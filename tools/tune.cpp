@@ -109,10 +109,9 @@ std::string records_of(const Plan& plan, const RunSamples& samples, const Machin
 int tune_model(TuneVerb o, const CLI::App& verb) {
   if (!o.merged.empty()) return merge(o, verb);
   if (o.json != "-") check_is_file(o.json);
-  if (o.cache.empty()) o.cache = usual_cache();
   check_outputs_apart({o.json, o.output, o.cache, o.records});
   if (!o.records.empty()) check_writable(o.records);
-  check_writable(o.cache);
+  if (!o.cache.empty()) check_writable(o.cache);
   if (!o.output.empty() && !o.output.ends_with(".tenon"))
     throw error("'{}' is no name for an artifact", o.output).at("--output").hint("end it in .tenon");
   if (!o.output.empty()) check_writable(o.output);
@@ -122,6 +121,10 @@ int tune_model(TuneVerb o, const CLI::App& verb) {
     throw error("a source is no artifact that could hold what is found")
         .at("--output")
         .hint(fmt::format("convert it first: tenon convert {}", path_in_shell(o.model.path)));
+  if (o.cache.empty()) {
+    o.cache = usual_cache();
+    check_outputs_apart({o.json, o.output, o.cache, o.records});
+  }
   const Device& device = o.model.on.device();
   Tuning tuning(device, o.model.threads);
   std::string& held = model.metadata[tuning_fact];
