@@ -1,6 +1,7 @@
 // Loops over register tiles: order, cache blocks, tails and the tile hook. Built once per ISA.
 #include "kernels/cpu/row_gemm.h"
 
+#include "kernels/cpu/packed_runs.h"
 #include "kernels/cpu/simd_half.h"
 #include "kernels/cpu/tile_kernel.h"
 
@@ -118,48 +119,6 @@ long packed_run(const RowGemm& g, const DepthBlock& k) {
 
 // Words between two packed rows: rows a power of two apart would meet in few sets of the cache.
 long packed_pitch(const RowGemm& g, const DepthBlock& k) { return k.runs * packed_run(g, k) + VL; }
-
-// The upper halves of `length` floats, two in a word; the last one may be alone.
-void pack_pairs(const float* from, long length, float* to) {
-  auto* const halves = reinterpret_cast<unsigned char*>(to);
-  const auto narrow = [](vf v) { return __builtin_convertvector(reinterpret_cast<vu>(v) >> 16, vh); };
-  long i = 0;
-  for (; i + VL <= length; i += VL) {
-    *reinterpret_cast<vh_unaligned*>(halves + 2 * i) = narrow(load(from + i));
-  }
-  for (; i < length; i += 2) {
-    const vh pair = narrow(load_partial(from + i, static_cast<int>(smaller(2, length - i))));
-    __builtin_memcpy(halves + 2 * i, &pair, 4);
-  }
-}
-
-// move(i) for the vectors of a run, which may overlap; one(i) for each element where it is shorter than one.
-template <class Move, class One>
-TENON_INLINE void each_vector_of_run(long length, Move move, One one) {
-  if (length < VL) {
-    for (long i = 0; i < length; i++) one(i);
-    return;
-  }
-  for (long i = 0; i + VL <= length; i += VL) move(i);
-  if (length % VL != 0) move(length - VL);
-}
-
-// `length` elements of bfloat16, two in a word; the last one may be alone.
-void copy_pairs(const std::uint16_t* from, long length, float* to) {
-  auto* const halves = reinterpret_cast<unsigned char*>(to);
-  each_vector_of_run(
-      length, [&](long i) { *reinterpret_cast<vh_unaligned*>(halves + 2 * i) = load(from + i); },
-      [&](long i) { __builtin_memcpy(halves + 2 * i, from + i, sizeof *from); });
-  if (length % 2 != 0) __builtin_memset(halves + 2 * length, 0, sizeof *from);
-}
-
-// The same as floats, an even number of them.
-void widen_run(const std::uint16_t* from, long length, float* to) {
-  each_vector_of_run(
-      length, [&](long i) { store(to + i, BF16::widen(load(from + i))); },
-      [&](long i) { store_partial(to + i, BF16::widen(load_partial(from + i, 1)), 1); });
-  if (length % 2 != 0) to[length] = 0;
-}
 
 class Block {
  public:

@@ -130,6 +130,7 @@ def test_what_would_help_is_predicted(cli, model, tmp_path):
 def test_a_profile_marks_what_takes_longer_than_predicted(cli, model, tmp_path):
     cli("profile", model, "--iters", 3, "--json", "p.json")
     steps = json.loads((tmp_path / "p.json").read_text())["steps"]
+    assert any(step["predicted_ms"] is not None for step in steps)
     assert all(step["predicted_ms"] is None or step["predicted_ms"] > 0 for step in steps)
     assert all(not step["slow"] or step["ms"] > 1.5 * step["predicted_ms"] for step in steps)
     unknown = json.loads(cli("profile", model, "--iters", 3, "--no-roofline", "--json", "-"))["steps"]

@@ -1,0 +1,50 @@
+// How a run of a row of A is written as the register tile reads it: in pairs of bfloat16, or as floats. Part
+// of row_gemm.cpp, built once per ISA.
+#pragma once
+#include "kernels/cpu/simd_half.h"
+
+namespace tenon::cpu::TENON_ISA {
+
+// The upper halves of `length` floats, two in a word; the last one may be alone.
+static inline void pack_pairs(const float* from, long length, float* to) {
+  auto* const halves = reinterpret_cast<unsigned char*>(to);
+  const auto narrow = [](vf v) { return __builtin_convertvector(reinterpret_cast<vu>(v) >> 16, vh); };
+  long i = 0;
+  for (; i + VL <= length; i += VL) {
+    *reinterpret_cast<vh_unaligned*>(halves + 2 * i) = narrow(load(from + i));
+  }
+  for (; i < length; i += 2) {
+    const vh pair = narrow(load_partial(from + i, length - i < 2 ? 1 : 2));
+    __builtin_memcpy(halves + 2 * i, &pair, 4);
+  }
+}
+
+// move(i) for the vectors of a run, which may overlap; one(i) for each element where it is shorter than one.
+template <class Move, class One>
+static TENON_INLINE void each_vector_of_run(long length, Move move, One one) {
+  if (length < VL) {
+    for (long i = 0; i < length; i++) one(i);
+    return;
+  }
+  for (long i = 0; i + VL <= length; i += VL) move(i);
+  if (length % VL != 0) move(length - VL);
+}
+
+// `length` elements of bfloat16, two in a word; the last one may be alone.
+static inline void copy_pairs(const std::uint16_t* from, long length, float* to) {
+  auto* const halves = reinterpret_cast<unsigned char*>(to);
+  each_vector_of_run(
+      length, [&](long i) { *reinterpret_cast<vh_unaligned*>(halves + 2 * i) = load(from + i); },
+      [&](long i) { __builtin_memcpy(halves + 2 * i, from + i, sizeof *from); });
+  if (length % 2 != 0) __builtin_memset(halves + 2 * length, 0, sizeof *from);
+}
+
+// The same as floats, an even number of them.
+static inline void widen_run(const std::uint16_t* from, long length, float* to) {
+  each_vector_of_run(
+      length, [&](long i) { store(to + i, BF16::widen(load(from + i))); },
+      [&](long i) { store_partial(to + i, BF16::widen(load_partial(from + i, 1)), 1); });
+  if (length % 2 != 0) to[length] = 0;
+}
+
+}  // namespace tenon::cpu::TENON_ISA
