@@ -25,7 +25,7 @@ struct TilePlace {
 struct WinogradBlock {
   const ConvShape* shape;
   const ConvRun* run;
-  long tile;  // outputs per tile and axis: 4 or 6
+  long tile;  // outputs per tile and axis: 2, 4 or 6
   long first_tile;
   long tiles;
   // [(tile + 2)^2][tiles of a block][channels]: strides in floats, padded so that they are no powers of two

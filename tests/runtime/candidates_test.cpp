@@ -26,7 +26,8 @@ TEST(Candidates, AConvolutionIsOfferedInEveryAlgorithmThatComputesIt) {
   const auto plan = plan_of(conv_relu);
   ASSERT_EQ(plan->choices.size(), 1u);
   const Choice& choice = plan->choices[0];
-  EXPECT_EQ(kernels(choice), (std::vector<std::string>{"winograd4+relu", "winograd6+relu", "gemm+relu"}));
+  EXPECT_EQ(kernels(choice),
+            (std::vector<std::string>{"winograd4+relu", "winograd6+relu", "winograd2+relu", "gemm+relu"}));
   EXPECT_EQ(choice.candidates[choice.taken].kernel, "winograd6+relu");
   EXPECT_EQ(choice.why, "the least estimate");
   for (const CandidateInfo& c : choice.candidates) {
