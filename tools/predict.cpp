@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/count.h"
 #include "ir/bind.h"
 #include "report/prediction.h"
 #include "runtime/cost/record.h"
@@ -86,6 +87,16 @@ MachineDescription with_rates(MachineDescription machine, double Peak::*rate, do
   return machine;
 }
 
+Calibration calibrated_by(const std::string& file, const MachineDescription& machine, int threads) {
+  if (file.empty()) return {};
+  const std::vector<StepRecord> records = load_records(file, machine, threads);
+  if (records.empty())
+    fmt::print(stderr,
+               "warning: {} has no step that ran on {} as {} with {}: the cost model predicts alone\n", file,
+               machine.hardware, machine.isa, counted(threads, "thread"));
+  return {records, CostModel::shipped()};
+}
+
 /// What the same model would take if one thing were different. Each is the prediction of a plan made for it;
 /// but a machine that is better in one thing makes nothing slower than `now`.
 std::vector<Alternative> alternatives(const ModelOptions& o, const MachineDescription& machine,
@@ -154,9 +165,7 @@ int run_predict(PredictVerb o, const CLI::App& verb) {
     if (o.what_if && cores != o.model.threads) threads.push_back(cores);
     machine = this_machine(device, threads, progress);
   }
-  Calibration calibration;
-  if (!o.records.empty())
-    calibration = Calibration(load_records(o.records, *machine, o.model.threads), CostModel::shipped());
+  const Calibration calibration = calibrated_by(o.records, *machine, o.model.threads);
   PredictionReport report = predicted(o.model, *machine, is_elsewhere, calibration, progress);
   if (o.what_if)
     report.alternatives =

@@ -10,8 +10,11 @@ long cut(long whole, long pieces) { return (whole + pieces - 1) / pieces; }
 
 // A chunk is worth claiming from about 3 us of work on.
 constexpr double min_chunk_flops = 0.3e6;
-// Several chunks a thread, so that a thread that is interrupted leaves its share to the others.
+// Several chunks a thread, so that a thread that is interrupted leaves its share to the others. One where a
+// share is less than about 30 us of work: it hardly is, and chunks that read the same rows or panels are
+// fewer.
 constexpr long chunks_per_thread = 4;
+constexpr double short_flops = 5e6;
 
 }  // namespace
 
@@ -32,7 +35,8 @@ void run_row_gemm(const RowGemm& g, ThreadPool& pool) {
   const double flops = 2.0 * static_cast<double>(g.rows) * static_cast<double>(g.cols) *
                        static_cast<double>(std::max(1L, g.depth()));
   const long useful = static_cast<long>(std::min(flops / min_chunk_flops, 1e6));
-  const long most = scaled(chunks_per_thread, g.schedule.pieces) * pool.threads();
+  const bool is_short = flops < short_flops * pool.threads();
+  const long most = scaled(is_short ? 1 : chunks_per_thread, g.schedule.pieces) * pool.threads();
   const long wanted = pool.threads() == 1 ? 1 : std::clamp(useful, 1L, most);
   // The larger side is cut first: a thread then has its own part of that, and shares the smaller one. Only A
   // that is read where it lies is shared, since each chunk packs its rows.

@@ -2,7 +2,7 @@
 """Collects records for the cost model: exports models, converts them, and profiles them on this machine.
 
     python models/cost/collect.py export  [PATTERN...]      # needs the packages of ./dev zoo
-    python models/cost/collect.py sweep   [--models 320]    # synthetic ones: sweep.py
+    python models/cost/collect.py sweep   [--models N]      # synthetic ones: sweep.py
     python models/cost/collect.py convert [PATTERN...] [--source FOLDER]
     python models/cost/collect.py profile [PATTERN...] [--isa avx512 avx2 baseline] [--threads 1 2] [--seconds 50]
 
@@ -59,12 +59,12 @@ def export(out: Path, wanted) -> None:
             print(name, "exported" if (out / "models" / name / "model.pt2").exists() else "cannot be exported", flush=True)
 
 
-def sweep(out: Path, count: int) -> None:
+def sweep(out: Path, count: int | None) -> None:
     import torch
 
-    from models.cost.sweep import make
+    from models.cost.sweep import MODELS, make
 
-    for number in range(count):
+    for number in range(count or MODELS):
         file = out / "models" / f"sweep{number:03}" / "model.pt"
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -74,11 +74,13 @@ def sweep(out: Path, count: int) -> None:
 
 
 def convert(out: Path, wanted, tenon: Path, more: list[Path]) -> None:
+    from models.cost.sweep import FLOATS
+
     folders = [out / "models", ROOT / "build/models", *more]
     sources = {file.parent.name: file for folder in folders for file in sorted(folder.glob("*/model.pt*"))}
     (out / "artifacts").mkdir(parents=True, exist_ok=True)
     for name in filter(wanted, sources):
-        precision = PRECISIONS.get(int(name[5:]) % 8) if name.startswith("sweep") else None
+        precision = PRECISIONS.get(int(name[5:]) % 8) if name.startswith("sweep") and int(name[5:]) < FLOATS else None
         for suffix, options in [("", []), *([(f"-{precision}", ["--precision", precision])] if precision else [])]:
             artifact = out / "artifacts" / f"{name}{suffix}.tenon"
             if artifact.exists():
@@ -134,7 +136,7 @@ def main() -> int:
     parser.add_argument("--tenon", type=Path, default=ROOT / "build/release/tenon")
     parser.add_argument("--isa", nargs="+", default=["avx512", "avx2", "baseline"])
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
-    parser.add_argument("--models", type=int, default=320, help="of the sweep")
+    parser.add_argument("--models", type=int, help="of the sweep (default: all)")
     parser.add_argument("--source", type=Path, nargs="+", default=[], help="folders of more models to convert")
     parser.add_argument("--iterations", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=1e9, help="of profiling; start it again for the rest")

@@ -21,6 +21,8 @@ TREES, LEAVES, FOLDS = 300, 31, 5
 COVERED = 30  # records of a kernel from which its trees count
 ADDITIVE = 12  # and its additive form
 TERMS = ("step_ms", "flop_ms", "near_ms", "far_ms", "element_ms", "planned_ms")  # of the additive form
+QUANTILE = 0.45
+TIME_POWER, WEIGHTED_MS, SPREAD_WEIGHT = 0.3, (1e-3, 10), 10  # of a record's weight
 COVERAGE = 0.9
 FAMILIES = [
     ("residual", r"resnet|resnext|res2net|skresnet|dla|vovnet|cspres|densenet|nfnet|r3d|r2plus|hgnet|repvgg|vgg|alexnet|inception_v3|googlenet"),
@@ -57,12 +59,14 @@ class Data:
                 ms = line["min_ms" if name.startswith("sweep") and line["features"]["threads"] > 1 else "median_ms"]
                 if key in self.seen:
                     self.seen[key]["samples"].append(ms)
+                    self.seen[key]["spreads"].append(line["spread_ms"])
                     continue
-                self.seen[key] = {"run": run, "kernel": line["candidate"]["family"], "features": line["features"], "samples": [ms]}
+                self.seen[key] = {"run": run, "kernel": line["candidate"]["family"], "features": line["features"], "samples": [ms], "spreads": [line["spread_ms"]]}
                 self.rows.append(self.seen[key])
         self.names = list(self.rows[0]["features"])
         self.x = np.array([[row["features"][n] for n in self.names] for row in self.rows])
         self.ms = np.maximum([float(np.median(row["samples"])) for row in self.rows], 2e-5)
+        self.spread = np.array([float(np.median(row["spreads"])) for row in self.rows])
         self.count = np.array([len(row["samples"]) for row in self.rows])
         self.run = np.array([row["run"] for row in self.rows])
         self.kernel = np.array([row["kernel"] for row in self.rows])
@@ -73,6 +77,11 @@ class Data:
 
     def column(self, name):
         return self.x[:, self.names.index(name)]
+
+
+def weights(d: Data, rows) -> np.ndarray:
+    """Steps that models spend their time in weigh more, those whose runs differed less."""
+    return np.sqrt(d.count[rows]) * np.clip(d.ms[rows], *WEIGHTED_MS) ** TIME_POWER / (1 + SPREAD_WEIGHT * d.spread[rows] / d.ms[rows])
 
 
 def terms(d: Data, rows) -> np.ndarray:
@@ -111,10 +120,11 @@ class CostModel:
             self.kernels[kernel] = {"count": int(len(of)), "factor": float(np.median(log_ratio[of]))}
             if len(of) >= ADDITIVE:
                 self.kernels[kernel]["additive"] = [float(v) for v in relative_fit(terms(d, of), d.ms[of])]
-        options = dict(objective="l1", learning_rate=0.08, num_leaves=leaves, min_data_in_leaf=8, verbosity=-1, num_threads=1, force_col_wise=True, seed=1,
+        # Errors are shares of the measured time: too long a guess costs more than one that is as many times too short.
+        options = dict(objective="quantile", alpha=QUANTILE, learning_rate=0.08, num_leaves=leaves, min_data_in_leaf=8, verbosity=-1, num_threads=1, force_col_wise=True, seed=1,
                        feature_fraction=0.7, bagging_fraction=0.8, bagging_freq=1, max_bin=127, deterministic=True)
         guess = np.log(self.additive(d, rows))
-        data = lightgbm.Dataset(self.inputs(d, rows), np.log(d.ms[rows]) - guess, weight=np.sqrt(d.count[rows]))
+        data = lightgbm.Dataset(self.inputs(d, rows), np.log(d.ms[rows]) - guess, weight=weights(d, rows))
         self.trees = lightgbm.train(options, data, trees)
 
     def factor(self, d, rows):
@@ -151,7 +161,7 @@ class CostModel:
                 return -len(leaves)
             at = len(nodes["feature"])
             nodes["feature"].append(node["split_feature"])
-            nodes["threshold"].append(float(f"{node['threshold']:.9g}"))
+            nodes["threshold"].append(float(f"{node['threshold']:.6g}"))
             nodes["left"].append(0)
             nodes["right"].append(0)
             nodes["left"][at] = add(node["left_child"])
@@ -241,18 +251,27 @@ def held_out(d: Data, by: np.ndarray, folds: int):
     return forms, covered
 
 
-ENOUGH = 5  # records of a kernel weigh as much as all of the device: runtime/cost/calibration.cpp
+ENOUGH = 20  # records of a kernel weigh as much as all of the device: runtime/cost/calibration.cpp
 
 
 def calibrated(d: Data, predicted, known, rows) -> np.ndarray:
-    """As Calibration does: what records of `known` rows make of the predictions of `rows`."""
-    log_ratio, weight = np.log(d.ms / predicted), np.sqrt(d.ms)
-    mean = lambda of: np.average(log_ratio[of], weights=weight[of])  # noqa: E731
-    usual, factors = mean(known), {}
-    for kernel in set(d.kernel[known]):
-        of = known[d.kernel[known] == kernel]
-        factors[kernel] = (len(of) * mean(of) + ENOUGH * usual) / (len(of) + ENOUGH)
-    return predicted[rows] * np.exp([factors.get(k, usual) for k in d.kernel[rows]])
+    """As Calibration does: what records of `known` rows make of the predictions of `rows`, of each number of threads."""
+    log_ratio, weight, out = np.log(d.ms / predicted), np.sqrt(d.ms), predicted[rows].copy()
+
+    def median(of):
+        of = of[np.argsort(log_ratio[of])]
+        sums = np.cumsum(weight[of])
+        return log_ratio[of[np.searchsorted(sums, sums[-1] / 2)]]
+
+    threads = d.column("threads")
+    for count in set(threads[rows]):
+        own, wanted = known[threads[known] == count], threads[rows] == count
+        usual, factors = median(own), {}
+        for kernel in set(d.kernel[own]):
+            of = own[d.kernel[own] == kernel]
+            factors[kernel] = (len(of) * median(of) + ENOUGH * usual) / (len(of) + ENOUGH)
+        out[wanted] *= np.exp([factors.get(k, usual) for k in d.kernel[rows[wanted]]])
+    return out
 
 
 def other_device(d: Data, is_device: np.ndarray) -> dict:

@@ -1,31 +1,39 @@
 #include "runtime/cost/calibration.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace tenon {
 namespace {
 
 // A kernel's own records weigh as much as the device's when there are so many of them.
-constexpr double enough = 5;
+constexpr double enough = 20;
 
 // Logarithms of measured / expected, weighted by the root of the time: long steps decide, and are measured
-// best.
-struct Mean {
-  double sum = 0, weight = 0, count = 0;
+// best. Of these the middle: a kernel that fell off a cliff for one shape says nothing of the others.
+struct Ratios {
+  std::vector<std::pair<double, double>> logs;  // with their weights
 
-  void add(double log_ratio, double by) {
-    sum += by * log_ratio;
-    weight += by;
-    ++count;
+  void add(double log_ratio, double weight) { logs.emplace_back(log_ratio, weight); }
+  double count() const { return static_cast<double>(logs.size()); }
+  /// 0 of none.
+  double median() const {
+    std::vector<std::pair<double, double>> sorted = logs;
+    std::ranges::sort(sorted);
+    double rest = 0;
+    for (const auto& [log_ratio, weight] : sorted) rest += weight / 2;
+    for (const auto& [log_ratio, weight] : sorted)
+      if ((rest -= weight) <= 0) return log_ratio;
+    return 0;
   }
-  double value() const { return weight > 0 ? sum / weight : 0; }
 };
 
 }  // namespace
 
 Calibration::Calibration(std::span<const StepRecord> records, const CostModel& model) {
-  Mean all;
-  std::map<std::string, Mean> kernels;
+  Ratios all;
+  std::map<std::string, Ratios> kernels;
   for (const StepRecord& r : records) {
     measured_[r.key] = r.ms;
     const double expected = model.step(r.kernel, r.features).ms;
@@ -34,9 +42,10 @@ Calibration::Calibration(std::span<const StepRecord> records, const CostModel& m
     all.add(log_ratio, std::sqrt(r.ms));
     kernels[r.kernel].add(log_ratio, std::sqrt(r.ms));
   }
-  usual_ = std::exp(all.value());
-  for (const auto& [kernel, mean] : kernels)
-    factors_[kernel] = std::exp((mean.count * mean.value() + enough * all.value()) / (mean.count + enough));
+  const double usual = all.median();
+  usual_ = std::exp(usual);
+  for (const auto& [kernel, of] : kernels)
+    factors_[kernel] = std::exp((of.count() * of.median() + enough * usual) / (of.count() + enough));
 }
 
 Calibration Calibration::factors_alone() const {

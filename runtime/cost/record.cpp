@@ -133,7 +133,7 @@ std::vector<StepRecord> load_records(const std::filesystem::path& file, const Ma
       if (record.at("schema") != schema) throw error("this is no record");
       const json& device = record.at("device");
       if (record.at("kind") != "step" || device.at("hardware") != machine.hardware ||
-          device.at("threads") != threads)
+          device.at("isa") != machine.isa || device.at("threads") != threads)
         continue;
       auto& [step, times] = by_key[record.at("key")];
       times.push_back(record.at("median_ms"));

@@ -31,8 +31,8 @@ struct StepRecord {
   Features features;
   double ms = 0;
 };
-/// One for each key, in the order of keys: the steps that were measured on this hardware with so many
-/// threads. Throws Error naming the file and line that is no record.
+/// One for each key, in the order of keys: the steps that were measured on this hardware, by kernels of this
+/// instruction set, with so many threads. Throws Error naming the file and line that is no record.
 std::vector<StepRecord> load_records(const std::filesystem::path& file, const MachineDescription&,
                                      int threads);
 

@@ -71,9 +71,13 @@ class Search {
                          std::chrono::duration<double>(options_.seconds * share));
     };
     const auto end = after(0.7);
-    for (int number = 1; number == 1 || Clock::now() < end; ++number) {
+    for (int number = 1;; ++number) {
       const Round round = next_round();
-      if (round.empty()) break;
+      const auto fits = [&] {
+        return Clock::now() < end &&
+               seconds_until(after(1)) >= least_seconds(fewest_blocks) + closing_seconds(round);
+      };
+      if (round.empty() || (number > 1 && !fits())) break;
       options_.progress(fmt::format("round {}, {:.0f} s left", number, seconds_until(after(1))));
       measure(round, seconds_until(end) / static_cast<double>(rounds_left()), fewest_blocks);
     }
@@ -81,13 +85,24 @@ class Search {
     options_.progress("confirming");
     confirm(after(0.85));
     options_.progress("comparing");
-    settle();
+    settle(after(1));
     return std::move(report_);
   }
 
  private:
   static double seconds_until(Clock::time_point end) {
     return std::max(0.0, std::chrono::duration<double>(end - Clock::now()).count());
+  }
+
+  // What a comparison takes at least, were its session and its runs like those of the last one.
+  double least_seconds(int blocks) const { return session_seconds_ + blocks * block_seconds_; }
+
+  // What follows a round if it is the last: what was found until then is confirmed, and a whole run compared.
+  double closing_seconds(Round found) const {
+    for (const Open& open : open_)
+      if (const TunedGroup& group = report_.groups[open.group]; open.best.candidate != group.incumbent)
+        found[group.key] = {open.best.candidate};
+    return least_seconds(blocks_to_confirm(found)) + least_seconds(enough_blocks);
   }
 
   // Of a run of the least estimates, the share that each key has.
@@ -261,10 +276,12 @@ class Search {
   // A run with the round's candidates beside one of the least estimates: the times of each candidate.
   std::map<std::pair<std::string, std::string>, Times> times_of(const Round& round, double seconds,
                                                                 int blocks) {
+    const auto start = Clock::now();
     Session session(untuned_, chooser_of(round));
     const auto plan = session.plan_with_stages(inputs_);
     const Places places = places_of(*plan);
     const auto begin = Clock::now();
+    session_seconds_ = std::chrono::duration<double>(begin - start).count();
     const auto [base, tried] =
         interleave({untuned_, inputs_}, {session, inputs_}, blocks_of(seconds, blocks));
     block_seconds_ = std::chrono::duration<double>(Clock::now() - begin).count() /
@@ -273,8 +290,10 @@ class Search {
     options_.record(*plan, tried);
     std::map<std::pair<std::string, std::string>, Times> all;
     for (const auto& [key, names] : round) {
-      const std::vector<GroupPlace>&before = base_places_.at(key), &after = places.at(key);
-      if (before.size() != after.size()) continue;
+      const std::vector<GroupPlace>& before = base_places_.at(key);
+      const auto there = places.find(key);
+      if (there == places.end() || there->second.size() != before.size()) continue;
+      const std::vector<GroupPlace>& after = there->second;
       for (std::size_t block = 0; block < base.total_ms.size(); ++block)
         for (std::size_t i = 0; i < before.size(); ++i) {
           Times& t = all[{key, after[i].candidate}];
@@ -403,10 +422,11 @@ class Search {
   }
 
   // A whole run with what was found is to be right, and not slower than one without.
-  void settle() {
+  void settle(Clock::time_point end) {
     if (!changes_anything() || holds()) return;
     if (std::none_of(report_.groups.begin(), report_.groups.end(), is_new)) return;  // what was known stays
-    if (std::any_of(report_.groups.begin(), report_.groups.end(),
+    if (seconds_until(end) >= least_seconds(enough_blocks) &&
+        std::any_of(report_.groups.begin(), report_.groups.end(),
                     [](const TunedGroup& g) { return is_new(g) && changes_order(g); })) {
       report_.reverted = reason("other orders in memory cost more around them than they bring");
       revert(changes_order);
@@ -449,8 +469,9 @@ class Search {
   std::shared_ptr<const Plan> plan_;
   Places base_places_;
   std::vector<Open> open_;
-  double block_seconds_ = 0;  // of a block of the last round
-  bool agrees_ = true;        // the last comparison
+  double session_seconds_ = 0;  // to make the session of the last round: planning, packing weights
+  double block_seconds_ = 0;    // of a block of it, with its share of warming up
+  bool agrees_ = true;          // the last comparison
   TuneReport report_;
 };
 

@@ -23,7 +23,7 @@ def cli(tenon, tmp_path, cache):
         assert done.returncode == code, done.stderr
         return done.stdout if code == DONE else done.stderr
 
-    run.tenon = tenon
+    run.tenon, run.cache = tenon, cache
     return run
 
 
@@ -93,6 +93,19 @@ def test_records_calibrate_the_model_for_steps_that_were_not_measured(cli, model
     after = json.loads(cli("predict", other, "--records", "records.jsonl", "--json", "-"))
     assert after["measured"] < 0.5
     assert after["latency_ms"]["median"] > 10 * before["latency_ms"]["median"]
+
+
+@pytest.mark.parametrize("field, value", [("hardware", "another"), ("isa", "another"), ("threads", 64)])
+def test_records_of_other_devices_are_passed_over_with_a_warning(cli, model, tmp_path, field, value):
+    cli("profile", model, "--iters", 3, "--contribute", "records.jsonl")
+    records = [json.loads(line) for line in (tmp_path / "records.jsonl").read_text().splitlines()]
+    for record in records:
+        record["device"][field] = value
+    (tmp_path / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    done = subprocess.run([cli.tenon, "predict", model, "--records", "records.jsonl", "--json", "-"], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=300, env=os.environ | {"XDG_CACHE_HOME": str(cli.cache)})
+    assert "records.jsonl has no step that ran on" in done.stderr and "with 1 thread" in done.stderr
+    assert json.loads(done.stdout)["measured"] == 0
 
 
 def described(tmp_path, name, times):

@@ -147,6 +147,14 @@ TEST(Calibration, AKernelHasTheFactorOfItsRecordsAndTheOthersThatOfTheDevice) {
   EXPECT_LT(one, 2);
 }
 
+TEST(Calibration, AFewStepsThatFellOffACliffSayNothingOfTheOthers) {
+  const CostModel m = model(table());
+  std::vector<StepRecord> records;
+  for (int i = 0; i < 1000; ++i)
+    records.push_back({std::to_string(i), "many", small, (i < 100 ? 50 : 2) * m.step("many", small).ms});
+  EXPECT_NEAR(Calibration(records, m).factor("many"), 2, 1e-9);
+}
+
 TEST(Predict, OnlyThreadsThatAreDescribed) {
   const auto graph = graph_of(product);
   const auto plan = Session(graph).plan_for(inputs_of(*graph, {}));
