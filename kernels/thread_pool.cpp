@@ -1,5 +1,5 @@
-// The pool: one 64-bit word holds loop number and unclaimed chunks, so a late worker cannot claim from a
-// later loop.
+// The pool: a share's 64-bit word holds loop number and unclaimed chunks, so a late worker cannot claim from
+// a later loop.
 #include "kernels/thread_pool.h"
 
 #include <sched.h>
@@ -16,7 +16,7 @@ namespace tenon {
 namespace {
 
 constexpr std::uint64_t unclaimed_mask = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint64_t one_loop = unclaimed_mask + 1;
+constexpr int loop_shift = 32;
 
 void pause() {
 #if defined(__x86_64__)
@@ -42,7 +42,7 @@ std::int64_t nanoseconds(std::chrono::steady_clock::duration d) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::ThreadPool(int threads) : shares_(static_cast<std::size_t>(threads)) {
   TENON_CHECK(threads >= 1);
   record_.resize(static_cast<std::size_t>(threads));
   clocks_.resize(static_cast<std::size_t>(threads));
@@ -69,8 +69,13 @@ void ThreadPool::parallel_for(long chunks, Body body) {
   body_ = &body;
   chunks_ = chunks;
   finished_.store(0, std::memory_order_relaxed);
-  const std::uint64_t loop = (state_.load(std::memory_order_relaxed) & ~unclaimed_mask) + one_loop;
-  state_.store(loop | static_cast<std::uint64_t>(chunks), std::memory_order_seq_cst);
+  const std::uint32_t loop = loop_.load(std::memory_order_relaxed) + 1;
+  for (int t = 0; t < threads(); t++) {
+    const long size = share_end(t) - share_end(t - 1);
+    shares_[static_cast<std::size_t>(t)].state.store(
+        std::uint64_t{loop} << loop_shift | static_cast<std::uint64_t>(size), std::memory_order_release);
+  }
+  loop_.store(loop, std::memory_order_seq_cst);
   if (parked_.load(std::memory_order_seq_cst) > 0) wake();
   run_claimed_chunks(0);
   for (int spins = 0; finished_.load(std::memory_order_acquire) != chunks; spins++) {
@@ -118,14 +123,25 @@ void ThreadPool::run_chunk(long chunk, int worker) {
   }
 }
 
-bool ThreadPool::claim(std::uint64_t& state) {
-  state = state_.load(std::memory_order_relaxed);
+// Of the chunks before it and its own.
+long ThreadPool::share_end(int thread) const { return chunks_ * (thread + 1) / threads(); }
+
+bool ThreadPool::claim_of(int thread, long& chunk) {
+  std::atomic<std::uint64_t>& share = shares_[static_cast<std::size_t>(thread)].state;
+  std::uint64_t state = share.load(std::memory_order_relaxed);
   while ((state & unclaimed_mask) != 0) {
-    if (state_.compare_exchange_weak(state, state - 1, std::memory_order_acquire,
-                                     std::memory_order_relaxed)) {
+    if (share.compare_exchange_weak(state, state - 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+      chunk = share_end(thread) - static_cast<long>(state & unclaimed_mask);
       return true;
     }
   }
+  return false;
+}
+
+// Its own chunks first.
+bool ThreadPool::claim(int worker, long& chunk) {
+  for (int i = 0; i < threads(); i++)
+    if (claim_of((worker + i) % threads(), chunk)) return true;
   return false;
 }
 
@@ -133,10 +149,9 @@ void ThreadPool::run_claimed_chunks(int worker) {
   const bool recording = recording_.load(std::memory_order_relaxed);
   std::chrono::steady_clock::time_point begin;
   long done = 0;
-  for (std::uint64_t state; claim(state); done++) {
+  for (long chunk; claim(worker, chunk); done++) {
     if (done == 0 && (recording || worker > 0)) begin = std::chrono::steady_clock::now();
-    const long unclaimed = static_cast<long>(state & unclaimed_mask);
-    run_chunk(chunks_ - unclaimed, worker);
+    run_chunk(chunk, worker);
   }
   if (done == 0) return;
   if (recording)
@@ -154,30 +169,30 @@ std::vector<WorkSpan> ThreadPool::take_record() {
   return all;
 }
 
-bool ThreadPool::has_work() const {
-  return (state_.load(std::memory_order_seq_cst) & unclaimed_mask) != 0 ||
-         stop_.load(std::memory_order_seq_cst);
+bool ThreadPool::has_work(std::uint32_t seen) const {
+  return loop_.load(std::memory_order_seq_cst) != seen || stop_.load(std::memory_order_seq_cst);
 }
 
 void ThreadPool::work(int worker) {
   clocks_[static_cast<std::size_t>(worker)] = Clocks::now();
-  while (!stop_.load(std::memory_order_relaxed)) {
-    for (int spins = 0; !has_work();) {
+  for (std::uint32_t seen = 0; !stop_.load(std::memory_order_relaxed);) {
+    for (int spins = 0; !has_work(seen);) {
       pause();
       if (runs_.load(std::memory_order_relaxed) > 0 && !workers_rest()) continue;
       if (++spins < worker_spins) continue;
-      park();
+      park(seen);
       clocks_[static_cast<std::size_t>(worker)] = Clocks::now();
     }
+    seen = loop_.load(std::memory_order_seq_cst);
     run_claimed_chunks(worker);
   }
 }
 
-void ThreadPool::park() {
+void ThreadPool::park(std::uint32_t seen_loop) {
   parked_.fetch_add(1, std::memory_order_seq_cst);
   const std::uint32_t seen = wake_count_.load(std::memory_order_seq_cst);
   const bool idle = runs_.load(std::memory_order_seq_cst) == 0 || workers_rest();
-  if (!has_work() && idle) wake_count_.wait(seen);
+  if (!has_work(seen_loop) && idle) wake_count_.wait(seen);
   parked_.fetch_sub(1, std::memory_order_relaxed);
 }
 

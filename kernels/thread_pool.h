@@ -1,4 +1,5 @@
-// Threads that share loops: chunks are claimed from an atomic counter, the caller works too.
+// Threads that share loops: each has a part of the chunks, and helps the others when it is done; the caller
+// works too.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -21,11 +22,12 @@ struct WorkSpan {
 /// A pool of `threads - 1` workers plus whoever calls parallel_for.
 ///
 /// Use from several threads at once is safe: one caller has the workers, the others meanwhile run their loops
-/// alone, as does a parallel_for inside a parallel_for. Chunks are claimed in order by whoever is free. A
-/// worker that the system does not schedule while it holds a chunk delays its loop; callers then run their
-/// loops alone for some time in proportion to that delay, and the workers park. Which thread runs a chunk
-/// changes from run to run; a body whose chunks are independent therefore computes the same numbers every
-/// time.
+/// alone, as does a parallel_for inside a parallel_for. Consecutive chunks are a thread's own: what a loop
+/// leaves in the cache of a core, the next one reads there. A thread that has none left claims those of
+/// others. A worker that the system does not schedule while it holds a chunk delays its loop; callers then
+/// run their loops alone for some time in proportion to that delay, and the workers park. Which thread runs a
+/// chunk changes from run to run; a body whose chunks are independent therefore computes the same numbers
+/// every time.
 class ThreadPool {
  public:
   /// threads >= 1. With 1 there are no workers and parallel_for is a plain loop. Where the system grants no
@@ -69,16 +71,24 @@ class ThreadPool {
   void work(int worker);
   void run_claimed_chunks(int worker);
   void run_chunk(long chunk, int worker);
-  bool has_work() const;
-  bool claim(std::uint64_t& state);
+  long share_end(int thread) const;
+  bool has_work(std::uint32_t seen) const;
+  bool claim_of(int thread, long& chunk);
+  bool claim(int worker, long& chunk);
   void notice_delay(int worker, std::chrono::steady_clock::time_point began);
   bool workers_rest() const;
-  void park();
+  void park(std::uint32_t seen_loop);
   void wake();
 
-  // High half: number of the loop. Low half: its chunks nobody has claimed. Chunks are counted in 32 bits.
-  alignas(64) std::atomic<std::uint64_t> state_{0};
-  // Written by the owner before state_, read only by those who hold a claimed chunk.
+  // The part of a thread. High half: number of the loop. Low half: chunks nobody has claimed. Chunks are
+  // counted in 32 bits.
+  struct alignas(64) Share {
+    std::atomic<std::uint64_t> state{0};
+  };
+  std::vector<Share> shares_;
+  // Number of the last loop, written once all shares are.
+  alignas(64) std::atomic<std::uint32_t> loop_{0};
+  // Written by the owner before the shares, read only by those who hold a claimed chunk.
   const Body* body_ = nullptr;
   long chunks_ = 0;
   alignas(64) std::atomic<long> finished_{0};

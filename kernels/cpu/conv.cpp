@@ -14,14 +14,23 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr std::array<std::string_view, 8> names = {"gemm",       "winograd4", "winograd6", "depthwise",
-                                                   "transposed", "gemm f16",  "gemm bf16", "taps"};
+constexpr std::array<std::string_view, 9> names = {"gemm",      "winograd2", "winograd4",
+                                                   "winograd6", "depthwise", "transposed",
+                                                   "gemm f16",  "gemm bf16", "taps"};
 
 DType weights_of(ConvAlgorithm a) {
   return a == ConvAlgorithm::gemm_f16 ? DType::f16 : a == ConvAlgorithm::gemm_bf16 ? DType::bf16 : DType::f32;
 }
 
-long winograd_tile(ConvAlgorithm a) { return a == ConvAlgorithm::winograd4 ? 4 : 6; }
+// Outputs per tile and axis; 0: it has no tiles.
+long winograd_tile(ConvAlgorithm a) {
+  switch (a) {
+    case ConvAlgorithm::winograd2: return 2;
+    case ConvAlgorithm::winograd4: return 4;
+    case ConvAlgorithm::winograd6: return 6;
+    default: return 0;
+  }
+}
 
 // Share of the tiles' outputs that lies inside the image.
 double tile_use(const ConvShape& s, long tile) {
@@ -32,12 +41,19 @@ double tile_use(const ConvShape& s, long tile) {
 }
 
 // What the transforms add to the products.
-constexpr double winograd_transforms = 1.5;
+double winograd_transforms(long tile) { return tile == 2 ? 1.2 : 1.5; }
 
-// Multiplications saved, after the outputs of the tiles that fall outside the image: at most 4 and 5.06
+// Of fewer tiles, products wait for their weights.
+double winograd_waits(const ConvShape& s, long tile) {
+  constexpr double enough = 8;
+  return std::max(1.0, enough / static_cast<double>(std::max(1L, winograd_tiles(s, tile))));
+}
+
+// Multiplications saved, after the outputs of the tiles that fall outside the image: at most 2.25, 4 and 5.06
 // times.
 double winograd_gain(const ConvShape& s, long tile) {
   if (s.Cin < 16 || s.Cout < 16) return 1;  // they do not fill the vectors of the transforms
+  if (tile == 2) return 9.0 / 4.0 * tile_use(s, 2);
   const double gain4 = 4.0 * tile_use(s, 4);
   if (tile == 4) return gain4;
   const double gain6 = 81.0 / 16.0 * tile_use(s, 6);
@@ -79,10 +95,9 @@ std::optional<ConvAlgorithm> conv_algorithm_from_name(std::string_view wanted) {
 bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
   const bool lists_taps = !s.transposed && algorithm != ConvAlgorithm::depthwise;
   if (lists_taps && s.taps() > max_conv_taps) return false;
+  if (winograd_tile(algorithm) != 0) return winograd_supports(s);
   switch (algorithm) {
     case ConvAlgorithm::gemm: return !s.transposed;
-    case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6: return winograd_supports(s);
     case ConvAlgorithm::depthwise:
       return !s.transposed && s.d.trivial() && s.groups == s.Cin && s.Cout == s.Cin && s.groups > 1;
     case ConvAlgorithm::transposed: return s.transposed;
@@ -90,6 +105,7 @@ bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
     case ConvAlgorithm::gemm_bf16: return !s.transposed && s.groups == 1 && conv_gemm_pairs(s);
     case ConvAlgorithm::taps:
       return !s.transposed && s.groups == 1 && reads_much_padding(s) && conv_taps_cover(s);
+    default: break;  // of Winograd: above
   }
   return false;
 }
@@ -99,6 +115,8 @@ double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
   constexpr double tile_columns = 32;
   const double columns = static_cast<double>(std::max(1L, s.Cout / s.groups));
   const double product = s.flops() * std::max(1.0, tile_columns / columns);
+  if (const long tile = winograd_tile(algorithm))
+    return product * winograd_transforms(tile) * winograd_waits(s, tile) / winograd_gain(s, tile);
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
@@ -111,21 +129,21 @@ double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
       return conv_taps_flops(s) * std::max(1.0, tile_columns / columns) *
              (1 + depth_of_sums / static_cast<double>(s.Cin));
     }
-    case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6:
-      return product * winograd_transforms / winograd_gain(s, winograd_tile(algorithm));
+    default: break;  // of Winograd: above
   }
   return product;
 }
 
+bool conv_streams_weights(ConvAlgorithm algorithm) { return winograd_tile(algorithm) != 0; }
+
 bool conv_reads_halves(const ConvShape& s, ConvAlgorithm algorithm) {
-  const bool is_winograd = algorithm == ConvAlgorithm::winograd4 || algorithm == ConvAlgorithm::winograd6;
+  const bool is_winograd = winograd_tile(algorithm) != 0;
   // A tile of pairs holds a tap.
   return is_winograd || (algorithm == ConvAlgorithm::gemm_bf16 && s.Cin <= RowGemm::max_depth);
 }
 
 bool conv_writes_halves(const ConvShape& s, ConvAlgorithm algorithm) {
-  const bool is_winograd = algorithm == ConvAlgorithm::winograd4 || algorithm == ConvAlgorithm::winograd6;
+  const bool is_winograd = winograd_tile(algorithm) != 0;
   // Where the depth is cut, partial sums wait in the result.
   return (is_winograd || algorithm == ConvAlgorithm::gemm_bf16) && s.Cin * s.taps() <= RowGemm::max_depth;
 }
@@ -152,29 +170,20 @@ ConvShape packing_shape(const ConvShape& s) {
 }
 
 bool conv_reads_weights(const ConvShape& s, ConvAlgorithm algorithm) {
-  switch (algorithm) {
-    case ConvAlgorithm::gemm: return conv_gemm_merges_groups(s);
-    case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6: return true;
-    case ConvAlgorithm::depthwise:
-    case ConvAlgorithm::transposed:
-    case ConvAlgorithm::gemm_f16:
-    case ConvAlgorithm::gemm_bf16:
-    case ConvAlgorithm::taps: return false;
-  }
-  return false;
+  if (winograd_tile(algorithm) != 0) return true;
+  return algorithm == ConvAlgorithm::gemm && conv_gemm_merges_groups(s);
 }
 
 long conv_packed_size(const ConvShape& s, ConvAlgorithm algorithm) {
+  if (const long tile = winograd_tile(algorithm)) return winograd_packed_size(s, tile);
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
     case ConvAlgorithm::gemm_bf16: return conv_gemm_packed_size(s, weights_of(algorithm));
-    case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6: return winograd_packed_size(s, winograd_tile(algorithm));
     case ConvAlgorithm::depthwise: return s.taps() * s.Cin;
     case ConvAlgorithm::transposed: return conv_transposed_packed_size(s);
     case ConvAlgorithm::taps: return conv_taps_packed_size(s);
+    default: break;  // of Winograd: above
   }
   return 0;
 }
@@ -183,12 +192,11 @@ void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
                ThreadPool& pool) {
   // A packing shape has no padding.
   TENON_CHECK(algorithm == ConvAlgorithm::taps || conv_supports(s, algorithm));
+  if (const long tile = winograd_tile(algorithm)) return pack_winograd(s, tile, weights, packed, pool);
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
     case ConvAlgorithm::gemm_bf16: return pack_conv_gemm(s, weights, packed, pool, weights_of(algorithm));
-    case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6: return pack_winograd(s, winograd_tile(algorithm), weights, packed, pool);
     case ConvAlgorithm::depthwise:
       for (long tap = 0; tap < s.taps(); tap++) {
         for (long c = 0; c < s.Cin; c++) packed[tap * s.Cin + c] = weights[c * s.taps() + tap];
@@ -196,49 +204,49 @@ void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
       return;
     case ConvAlgorithm::transposed: return pack_conv_transposed(s, weights, packed, pool);
     case ConvAlgorithm::taps: return pack_conv_taps(s, weights, packed, pool);
+    default: break;  // of Winograd: above
   }
 }
 
 Knobs conv_knobs(ConvAlgorithm algorithm) {
+  if (winograd_tile(algorithm) != 0) return winograd_knobs;
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
     case ConvAlgorithm::gemm_bf16:
     case ConvAlgorithm::transposed:
     case ConvAlgorithm::taps: return row_gemm_knobs;
-    case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6: return winograd_knobs;
     case ConvAlgorithm::depthwise: return {.pieces = true};
+    default: break;  // of Winograd: above
   }
   return {};
 }
 
 long conv_scratch_size(const ConvShape& s, ConvAlgorithm algorithm, int threads, const Schedule& schedule) {
+  if (const long tile = winograd_tile(algorithm)) return winograd_scratch_size(s, tile, threads, schedule);
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
     case ConvAlgorithm::gemm_bf16: return conv_gemm_scratch_size(s, weights_of(algorithm));
-    case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6:
-      return winograd_scratch_size(s, winograd_tile(algorithm), threads, schedule);
     case ConvAlgorithm::depthwise:
     case ConvAlgorithm::taps: return 0;
     case ConvAlgorithm::transposed: return conv_transposed_scratch_size(s);
+    default: break;  // of Winograd: above
   }
   return 0;
 }
 
 void conv(const ConvShape& s, ConvAlgorithm algorithm, const ConvRun& run, ThreadPool& pool) {
   TENON_CHECK(conv_supports(s, algorithm));
+  if (const long tile = winograd_tile(algorithm)) return conv_winograd(s, tile, run, pool);
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
     case ConvAlgorithm::gemm_bf16: return conv_gemm(s, run, pool, weights_of(algorithm));
-    case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6: return conv_winograd(s, winograd_tile(algorithm), run, pool);
     case ConvAlgorithm::depthwise: return depthwise(s, run, pool);
     case ConvAlgorithm::transposed: return conv_transposed(s, run, pool);
     case ConvAlgorithm::taps: return conv_taps(s, run, pool);
+    default: break;  // of Winograd: above
   }
 }
 

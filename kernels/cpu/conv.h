@@ -16,6 +16,7 @@ namespace tenon::cpu {
 enum class ConvAlgorithm {
   gemm,       // matrix product over runs of contiguous input: 1x1 in place, others with zero-padded rows; any
               // shape
+  winograd2,  // 3x3, stride 1: 2x2 outputs a tile (error about that of gemm)
   winograd4,  // 3x3, stride 1: 4x4 outputs a tile (error about 4 times that of gemm)
   winograd6,  // 3x3, stride 1: 6x6 outputs a tile (error about 10 times that of gemm)
   depthwise,  // groups == Cin == Cout
@@ -25,9 +26,9 @@ enum class ConvAlgorithm {
   taps,        // one product for each tap, of the outputs for which it reads no padding
 };
 /// Those of float32 weights. Of two that cost the same, the first is taken.
-inline constexpr std::array conv_algorithms = {ConvAlgorithm::transposed, ConvAlgorithm::depthwise,
-                                               ConvAlgorithm::winograd4,  ConvAlgorithm::winograd6,
-                                               ConvAlgorithm::taps,       ConvAlgorithm::gemm};
+inline constexpr std::array conv_algorithms = {
+    ConvAlgorithm::transposed, ConvAlgorithm::depthwise, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6,
+    ConvAlgorithm::winograd2,  ConvAlgorithm::taps,      ConvAlgorithm::gemm};
 /// The one that keeps weights of this 16-bit type as they are.
 std::optional<ConvAlgorithm> conv_algorithm_of(DType weights);
 std::string_view name(ConvAlgorithm algorithm);
@@ -39,6 +40,9 @@ bool conv_supports(const ConvShape& shape, ConvAlgorithm algorithm);
 /// must be supported.
 /// `in_is_bf16`: ConvRun::in_is_bf16.
 double conv_cost(const ConvShape& shape, ConvAlgorithm algorithm, bool in_is_bf16 = false);
+/// Do its packed weights come from memory while it multiplies, so that little but the longer of the two
+/// counts?
+bool conv_streams_weights(ConvAlgorithm algorithm);
 /// The supported algorithm of the least cost.
 ConvAlgorithm choose_conv(const ConvShape& shape);
 

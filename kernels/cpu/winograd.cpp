@@ -34,6 +34,16 @@ TENON_INLINE void put(float* p, vf v, int lanes) {
   }
 }
 
+// f.operator()<tile>()
+template <class F>
+TENON_INLINE void with_tile(long tile, F f) {
+  switch (tile) {
+    case 2: return f.template operator()<2>();
+    case 4: return f.template operator()<4>();
+    default: return f.template operator()<6>();
+  }
+}
+
 // Reads (tile + 2)^2 pixels: rows [y_begin, y_end) and columns [x_begin, x_end) of them lie inside the image.
 template <class T>
 struct Patch {
@@ -205,7 +215,7 @@ void store_rounded(const Epilogue& e, const Target& target, float* sums, const l
 template <int Tile>
 void output_by_hot_tile(const WinogradBlock& b, const float* products, const Target& target,
                         long first_pixel) {
-  constexpr long chunk = Tile == 4 ? 128 : 64;
+  constexpr long chunk = Tile <= 4 ? 128 : 64;
   alignas(64) float hot[Tile * Tile * chunk];
   const ConvShape& s = *b.shape;
   const Epilogue& e = b.run->epilogue;
@@ -307,21 +317,20 @@ void transform_weights(const ConvShape& s, const float* weights, float* packed, 
 }  // namespace
 
 long winograd_block_tiles(const ConvShape& s, long tile) {
-  const long all = s.N * ((s.out(s.w) + tile - 1) / tile) * ((s.out(s.h) + tile - 1) / tile);
+  const long all = winograd_tiles(s, tile);
   // Few tiles: all at once, so that the weights are read once.
   if (all <= 16) return all;
   return VL == 16 ? tile_rows : 3 * tile_rows;
 }
 
 void winograd_input(const WinogradBlock& b, WinogradRange tiles) {
-  if (b.run->in_halves)
-    b.tile == 4 ? input<4>(b, b.run->in_halves, tiles) : input<6>(b, b.run->in_halves, tiles);
-  else
-    b.tile == 4 ? input<4>(b, b.run->in, tiles) : input<6>(b, b.run->in, tiles);
+  with_tile(b.tile, [&]<int Tile>() {
+    b.run->in_halves ? input<Tile>(b, b.run->in_halves, tiles) : input<Tile>(b, b.run->in, tiles);
+  });
 }
 
 void winograd_output(const WinogradBlock& b, WinogradRange tiles) {
-  b.tile == 4 ? output<4>(b, tiles) : output<6>(b, tiles);
+  with_tile(b.tile, [&]<int Tile>() { output<Tile>(b, tiles); });
 }
 
 void winograd_multiply(const WinogradBlock& b, WinogradRange products) {
@@ -342,10 +351,12 @@ void winograd_multiply(const WinogradBlock& b, WinogradRange products) {
   t.b_row_stride = panel_cols;
   t.b_panel_stride = s.Cin * panel_cols;
   t.c_row = out_row;
-  // Each row tile passes over all weights of a point, in the order in which they lie: if they stay in L2, or
-  // if there are few row tiles. Else panel by panel.
-  constexpr long small_weights = 65536, few_passes = 2;
-  const bool by_rows = rows.count <= few_passes || s.Cin * panels * panel_cols <= small_weights;
+  // Each row tile passes over all weights of a point, in the order in which they lie, if they stay in L2 from
+  // one block to the next. Else panel by panel: each tile brings its share of the next one, which comes from
+  // memory.
+  constexpr long small_weights = 65536;
+  const bool stay = b.tiles < winograd_tiles(s, b.tile) && s.Cin * panels * panel_cols <= small_weights;
+  const bool by_rows = rows.count == 1 || stay;
   const auto outer = b.run->schedule.outer;
   const bool rows_outside = outer == Schedule::Outer::rule ? by_rows : outer == Schedule::Outer::rows;
   for (long i = products.begin; i < products.end; i += t.panels) {
@@ -353,9 +364,12 @@ void winograd_multiply(const WinogradBlock& b, WinogradRange products) {
     const long panel = i % panels;
     t.panels = rows_outside ? smaller(panels - panel, products.end - i) : 1;
     t.b = b.run->packed + i * t.b_panel_stride;
+    const bool has_next = t.panels == 1 && i + 1 < products.end;
+    t.later_step = (panel_cols + rows.count - 1) / rows.count;
     for (long r = 0; r < rows.count; r++) {
       const long first = rows.first(r);
       t.a = b.transformed_in + point * b.in_point_stride + first * b.in_tile_stride;
+      t.later = has_next ? t.b + t.b_panel_stride + r * s.Cin * t.later_step : nullptr;
       t.c = b.products + point * b.out_point_stride + first * b.out_tile_stride + panel * panel_cols;
       tile_kernel(
           TileForm::f32,
@@ -368,13 +382,8 @@ void winograd_pack(const ConvShape& s, long tile, const float* weights, float* p
                    WinogradRange channels) {
   const long panels = (s.Cout + panel_cols - 1) / panel_cols;
   for (long panel = 0; panel < panels; panel++) {
-    for (long k = channels.begin; k < channels.end; k++) {
-      if (tile == 4) {
-        transform_weights<4>(s, weights, packed, k, panel);
-      } else {
-        transform_weights<6>(s, weights, packed, k, panel);
-      }
-    }
+    for (long k = channels.begin; k < channels.end; k++)
+      with_tile(tile, [&]<int Tile>() { transform_weights<Tile>(s, weights, packed, k, panel); });
   }
 }
 

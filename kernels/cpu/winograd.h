@@ -6,6 +6,11 @@
 
 namespace tenon::cpu {
 
+/// Tiles of all images of a batch.
+[[gnu::always_inline]] inline long winograd_tiles(const ConvShape& s, long tile) {
+  return s.N * ((s.out(s.h) + tile - 1) / tile) * ((s.out(s.w) + tile - 1) / tile);
+}
+
 /// Where a tile lies in the output image.
 struct TilePlace {
   long image;
@@ -25,7 +30,7 @@ struct TilePlace {
 struct WinogradBlock {
   const ConvShape* shape;
   const ConvRun* run;
-  long tile;  // outputs per tile and axis: 4 or 6
+  long tile;  // outputs per tile and axis: 2, 4 or 6
   long first_tile;
   long tiles;
   // [(tile + 2)^2][tiles of a block][channels]: strides in floats, padded so that they are no powers of two

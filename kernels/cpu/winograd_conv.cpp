@@ -17,37 +17,38 @@ long cut(long whole, long pieces) { return (whole + pieces - 1) / pieces; }
 
 constexpr long widest_vector = 16;
 
+long points_of(long tile) { return (tile + 2) * (tile + 2); }
+long panels_of(const ConvShape& s) { return cut(s.Cout, row_gemm_tile().cols); }
+
 struct Geometry {
   long points;
   long panels;
   long tiles;
   long block_tiles;
-  Schedule schedule;
+  bool blocks_in_parallel;  // every thread takes whole ones
   long in_tile_stride;
   long in_point_stride;
   long out_tile_stride;
   long out_point_stride;
 
-  Geometry(const ConvShape& s, long tile, const Schedule& how = {}) : schedule(how) {
-    const long panel = row_gemm_tile().cols;
-    points = (tile + 2) * (tile + 2);
-    panels = cut(s.Cout, panel);
-    tiles = s.N * cut(s.out(s.h), tile) * cut(s.out(s.w), tile);
+  Geometry(const ConvShape& s, long tile, int threads, const Schedule& how) {
+    points = points_of(tile);
+    panels = panels_of(s);
+    tiles = winograd_tiles(s, tile);
     block_tiles = scaled(std::max(1L, winograd_block_tiles(s, tile)), how.block);
+    using enum Schedule::Split;
+    blocks_in_parallel = threads > 1 && how.split != columns && (how.split == rows || blocks() >= threads);
+    // As many for each.
+    if (blocks_in_parallel) block_tiles = std::max(1L, cut(tiles, cut(blocks(), threads) * threads));
     in_tile_stride = cut(s.Cin, widest_vector) * widest_vector + 16;
     in_point_stride = block_tiles * in_tile_stride + 16;
-    out_tile_stride = panels * panel + 16;
+    out_tile_stride = panels * row_gemm_tile().cols + 16;
     out_point_stride = block_tiles * out_tile_stride + 16;
   }
   long blocks() const { return cut(tiles, block_tiles); }
   long transforms() const { return points * (in_point_stride + out_point_stride); }
   long scratch() const { return transforms() + cut(block_tiles, widest_vector) * widest_vector; }
-  // Enough blocks that every thread takes whole ones.
-  bool blocks_in_parallel(int threads) const {
-    using enum Schedule::Split;
-    if (threads == 1 || schedule.split == columns) return false;
-    return schedule.split == rows || blocks() >= 2 * threads;
-  }
+  long scratch_of(int threads) const { return scratch() * (blocks_in_parallel ? threads : 1); }
 };
 
 // Computes the tiles that the transforms would spoil as products of their pixels, row by row.
@@ -126,8 +127,7 @@ bool winograd_supports(const ConvShape& s) {
 }
 
 long winograd_packed_size(const ConvShape& s, long tile) {
-  const Geometry g(s, tile);
-  return g.points * g.panels * s.Cin * row_gemm_tile().cols;
+  return points_of(tile) * panels_of(s) * s.Cin * row_gemm_tile().cols;
 }
 
 void pack_winograd(const ConvShape& s, long tile, const float* weights, float* packed, ThreadPool& pool) {
@@ -139,12 +139,13 @@ void pack_winograd(const ConvShape& s, long tile, const float* weights, float* p
 }
 
 long winograd_scratch_size(const ConvShape& s, long tile, int threads, const Schedule& schedule) {
-  const Geometry g(s, tile, schedule);
-  return g.scratch() * (g.blocks_in_parallel(threads) ? threads : 1);
+  long most = 0;  // a pool may have fewer threads than it was to have
+  for (int n = 1; n <= threads; n++) most = std::max(most, Geometry(s, tile, n, schedule).scratch_of(n));
+  return most;
 }
 
 void conv_winograd(const ConvShape& s, long tile, const ConvRun& run, ThreadPool& pool) {
-  const Geometry g(s, tile, run.schedule);
+  const Geometry g(s, tile, pool.threads(), run.schedule);
   SpoiledTiles spoiled(s, run, pool);
   const auto block_at = [&](long i, float* scratch) {
     return WinogradBlock{.shape = &s,
@@ -160,7 +161,7 @@ void conv_winograd(const ConvShape& s, long tile, const ConvRun& run, ThreadPool
                          .out_point_stride = g.out_point_stride,
                          .spoiled = reinterpret_cast<bool*>(scratch + g.transforms())};
   };
-  if (g.blocks_in_parallel(pool.threads())) {
+  if (g.blocks_in_parallel) {
     pool.parallel_for(g.blocks(), [&](long i, int worker) {
       const WinogradBlock b = block_at(i, run.scratch + worker * g.scratch());
       winograd_input(b, {0, b.tiles});

@@ -1,4 +1,4 @@
-// The one-dimensional transforms of F(4,3) and F(6,3). Per-ISA code.
+// The one-dimensional transforms of F(2,3), F(4,3) and F(6,3). Per-ISA code.
 //
 // With points p_i (and infinity) and n = tile + 2: output = A^T [(G w) * (B^T d)]. Even and odd parts of the
 // symmetric points are shared. Points 0, +-2/3, +-4/3 give F(4,3) a quarter of the error of the usual 0, +-1,
@@ -12,13 +12,33 @@ template <int Tile>
 struct WinogradTransform;
 
 template <>
+struct WinogradTransform<2> {
+  static constexpr int points = 4;
+  static constexpr double point[points - 1] = {0, 1, -1};
+
+  /// B^T d, in place.
+  static TENON_INLINE void input(vf* d) {
+    const vf first = d[2] - d[0], last = d[3] - d[1];
+    const vf odd = d[1];
+    d[0] = first;
+    d[1] = d[2] + odd;
+    d[2] = d[2] - odd;
+    d[3] = last;
+  }
+  /// y = A^T m.
+  static TENON_INLINE void output(const vf* m, vf* y) {
+    y[0] = m[0] + (m[1] + m[2]);
+    y[1] = (m[1] - m[2]) + m[3];
+  }
+};
+
+template <>
 struct WinogradTransform<4> {
   static constexpr int points = 6;
   static constexpr double a = 2.0 / 3;
   static constexpr double b = 4.0 / 3;
   static constexpr double point[points - 1] = {0, a, -a, b, -b};
 
-  /// B^T d, in place.
   static TENON_INLINE void input(vf* d) {
     constexpr float a1 = a;
     constexpr float b1 = b;
@@ -37,7 +57,6 @@ struct WinogradTransform<4> {
     d[3] = even_b + odd_b;
     d[4] = even_b - odd_b;
   }
-  /// y = A^T m.
   static TENON_INLINE void output(const vf* m, vf* y) {
     constexpr float a1 = a;
     constexpr float b1 = b;

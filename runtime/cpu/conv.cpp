@@ -135,16 +135,24 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
     if (out_halves && !cpu::conv_writes_halves(call->shape, a)) continue;
     // It reads packed weights: Winograd's are several times as large.
     const double packed = sizeof(float) * static_cast<double>(cpu::conv_packed_size(call->shape, a));
+    const double images = work.bytes - bytes_of(call->weights_value->type());
     Work moved = work;
-    moved.bytes += packed - bytes_of(call->weights_value->type());
-    const CandidateInfo info{
-        .kernel = std::string(cpu::name(a)) + epilogue->text(),
-        .work = moved,
-        .seconds = copies + planner.estimate(cpu::conv_cost(call->shape, a, in_is_bf16), moved.bytes),
-        .order = order,
-        .weights = form_of(cpu::packing_shape(call->shape), a),
-        .scratch_bytes = scratch_of(call->shape, a, planner.threads()),
-        .knobs = cpu::conv_knobs(a)};
+    moved.bytes = images + packed;
+    const double cost = cpu::conv_cost(call->shape, a, in_is_bf16);
+    double seconds = planner.estimate(cost, moved.bytes);
+    if (cpu::conv_streams_weights(a)) {
+      const auto [shorter, longer] =
+          std::minmax({planner.estimate(cost, images), planner.estimate(0, packed)});
+      constexpr double apart = 0.1;  // of the shorter one
+      seconds = longer + apart * shorter;
+    }
+    const CandidateInfo info{.kernel = std::string(cpu::name(a)) + epilogue->text(),
+                             .work = moved,
+                             .seconds = copies + seconds,
+                             .order = order,
+                             .weights = form_of(cpu::packing_shape(call->shape), a),
+                             .scratch_bytes = scratch_of(call->shape, a, planner.threads()),
+                             .knobs = cpu::conv_knobs(a)};
     candidates.push_back({info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, a, info); }});
   }
   return candidates;

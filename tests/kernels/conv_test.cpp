@@ -92,11 +92,13 @@ void expect_right(const ConvShape& s) {
   const Numbers bias = random_numbers(s.Cout, 3);
   const std::vector<double> sums = reference(s, in, weights);
   const double depth = static_cast<double>(s.Cin / s.groups * s.taps());
-  for (const auto algorithm :
-       {ConvAlgorithm::gemm, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6, ConvAlgorithm::depthwise,
-        ConvAlgorithm::transposed, ConvAlgorithm::gemm_f16, ConvAlgorithm::gemm_bf16, ConvAlgorithm::taps}) {
+  for (const auto algorithm : {ConvAlgorithm::gemm, ConvAlgorithm::winograd2, ConvAlgorithm::winograd4,
+                               ConvAlgorithm::winograd6, ConvAlgorithm::depthwise, ConvAlgorithm::transposed,
+                               ConvAlgorithm::gemm_f16, ConvAlgorithm::gemm_bf16, ConvAlgorithm::taps}) {
     if (!conv_supports(s, algorithm)) continue;
-    const double loss = algorithm == ConvAlgorithm::winograd6 ? 2e-5 : 5e-6;
+    const double loss = algorithm == ConvAlgorithm::winograd6   ? 2e-5
+                        : algorithm == ConvAlgorithm::winograd2 ? 2e-6
+                                                                : 5e-6;
     for (const int threads : {1, 3}) {
       for (const bool fancy : {false, true}) {
         SCOPED_TRACE(std::string(name(algorithm)) +
@@ -156,8 +158,8 @@ void expect_right_in_halves(const ConvShape& s) {
   std::vector<std::uint16_t> residual_halves;
   for (long i = 0; i < residual.size(); i++) residual_halves.push_back(BFloat16(residual[i]).bits);
   enum class Form { plain, hook, rounded };
-  for (const auto algorithm :
-       {ConvAlgorithm::winograd4, ConvAlgorithm::winograd6, ConvAlgorithm::gemm_bf16}) {
+  for (const auto algorithm : {ConvAlgorithm::winograd2, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6,
+                               ConvAlgorithm::gemm_bf16}) {
     if (!conv_supports(s, algorithm)) continue;
     for (const Form form : {Form::plain, Form::hook, Form::rounded}) {
       for (const bool out_halves : {false, true}) {
@@ -399,7 +401,9 @@ TEST(ConvChoice, FollowsTheShape) {
   EXPECT_EQ(choose_conv(square(64, 56, 1, 1)), ConvAlgorithm::gemm);
   EXPECT_EQ(choose_conv(square(64, 56, 3, 2)), ConvAlgorithm::gemm);
   EXPECT_EQ(choose_conv(square(64, 60, 3, 1)), ConvAlgorithm::winograd6);
-  EXPECT_EQ(choose_conv(square(512, 7, 3, 1)), ConvAlgorithm::winograd4);
+  EXPECT_EQ(choose_conv(square(512, 7, 3, 1)), ConvAlgorithm::winograd2);
+  EXPECT_EQ(choose_conv(square(512, 14, 3, 1)), ConvAlgorithm::winograd4);
+  EXPECT_EQ(choose_conv(square(256, 10, 3, 1)), ConvAlgorithm::winograd2);
   EXPECT_EQ(choose_conv(square(3, 60, 3, 1)), ConvAlgorithm::gemm);
   EXPECT_EQ(choose_conv(square(64, 1, 3, 1)), ConvAlgorithm::taps);
   ConvShape depthwise = square(32, 56, 3, 1);

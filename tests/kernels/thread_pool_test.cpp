@@ -30,6 +30,36 @@ TEST(ThreadPool, RunsEveryChunkOnce) {
   }
 }
 
+// Each waits until the others are at work, so that nobody takes what is not its own.
+TEST(ThreadPool, ThreadsBeginWithChunksOfTheirOwn) {
+  constexpr long chunks = 10;
+  ThreadPool pool(3);
+  const ThreadPool::Run run(pool);
+  std::vector<long> first(3, -1);
+  std::atomic<int> begun{0};
+  pool.parallel_for(chunks, [&](long c, int worker) {
+    long& mine = first[static_cast<std::size_t>(worker)];
+    if (mine >= 0) return;
+    mine = c;
+    begun.fetch_add(1);
+    while (begun.load() < 3) std::this_thread::yield();
+  });
+  EXPECT_EQ(first, (std::vector<long>{0, chunks / 3, 2 * chunks / 3}));
+}
+
+// The first chunk waits for all others.
+TEST(ThreadPool, ThreadsHelpTheOthersWhenTheyAreDone) {
+  constexpr long chunks = 12;
+  ThreadPool pool(2);
+  const ThreadPool::Run run(pool);
+  std::atomic<long> done{0};
+  pool.parallel_for(chunks, [&](long c, int) {
+    while (c == 0 && done.load() < chunks - 1) std::this_thread::yield();
+    done.fetch_add(1);
+  });
+  EXPECT_EQ(done.load(), chunks);
+}
+
 TEST(ThreadPool, SurvivesManyShortLoops) {
   ThreadPool pool(3);
   const ThreadPool::Run run(pool);
