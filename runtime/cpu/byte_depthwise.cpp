@@ -22,51 +22,36 @@
 namespace tenon {
 namespace {
 
-class ByteDepthwiseStep : public CpuStep {
+void compute_run(const ConvShape& shape, const cpu::ByteDepthwise& run, const CpuFrame& frame) {
+  cpu::byte_depthwise(shape, run, reinterpret_cast<float*>(frame.scratch), frame.pool);
+}
+void compute_run(const ConvShape& shape, const cpu::IntegerDepthwise& run, const CpuFrame& frame) {
+  cpu::integer_depthwise(shape, run, reinterpret_cast<std::uint8_t*>(frame.scratch), frame.pool);
+}
+
+/// Run: cpu::ByteDepthwise or cpu::IntegerDepthwise.
+template <class Run>
+class DepthwiseStep : public CpuStep {
  public:
-  ByteDepthwiseStep(const ConvShape& shape, CpuEpilogue epilogue)
-      : shape_(shape), epilogue_(std::move(epilogue)) {}
+  DepthwiseStep(const ConvShape& shape, const Run& run, CpuEpilogue epilogue)
+      : shape_(shape), run_(run), epilogue_(std::move(epilogue)) {}
 
   void compute(const CpuFrame& frame) const override {
     CpuEpilogue::Running running;
-    cpu::ByteDepthwise run = numbers;
+    Run run = run_;
     run.in = frame.at<const std::uint8_t>(in);
     run.packed = frame.at<const float>(packed);
     run.out = out_bytes ? nullptr : frame.at<float>(out);
     run.epilogue = epilogue_.bind(frame, running, 0, out_bytes ? &out : nullptr);
-    cpu::byte_depthwise(shape_, run, reinterpret_cast<float*>(frame.scratch), frame.pool);
+    compute_run(shape_, run, frame);
   }
 
-  cpu::ByteDepthwise numbers;
   Address in, packed, out;
   bool out_bytes = false;  // in memory
 
  private:
   ConvShape shape_;
-  CpuEpilogue epilogue_;
-};
-
-class IntegerDepthwiseStep : public CpuStep {
- public:
-  IntegerDepthwiseStep(const ConvShape& shape, CpuEpilogue epilogue)
-      : shape_(shape), epilogue_(std::move(epilogue)) {}
-
-  void compute(const CpuFrame& frame) const override {
-    CpuEpilogue::Running running;
-    cpu::IntegerDepthwise run = numbers;
-    run.in = frame.at<const std::uint8_t>(in);
-    run.packed = frame.at<const float>(packed);
-    run.out = out_bytes ? nullptr : frame.at<float>(out);
-    run.epilogue = epilogue_.bind(frame, running, 0, out_bytes ? &out : nullptr);
-    cpu::integer_depthwise(shape_, run, reinterpret_cast<std::uint8_t*>(frame.scratch), frame.pool);
-  }
-
-  cpu::IntegerDepthwise numbers;
-  Address in, packed, out;
-  bool out_bytes = false;  // in memory
-
- private:
-  ConvShape shape_;
+  Run run_;
   CpuEpilogue epilogue_;
 };
 
@@ -93,28 +78,18 @@ std::optional<Call> match(const Group& group) {
   return call;
 }
 
-void emit(Planner& planner, const Group& group, const Call& call, CpuEpilogue epilogue,
-          const CandidateInfo& info) {
-  const Order& order = info.order;
-  const ConvShape& shape = call.conv.shape;
-  const Tensor filters = call.filters.evaluate().to(DType::f32).contiguous();
-  const std::span<const float> numbers(filters.data<float>(), static_cast<std::size_t>(filters.numel()));
-  const PlannedTensor packed = packed_floats(
-      planner, call.filters.first_weight(), info.weights + " of " + call.filters.text(),
-      cpu::byte_depthwise_packed_size(shape),
-      [&](const Tensor&, float* to, ThreadPool&) { cpu::pack_byte_depthwise(shape, numbers.data(), to); });
-  const PlannedTensor in = planner.rows(call.conv.x, order);
-  const PlannedTensor out = epilogue.place_result(planner, group, order);
+/// A step whose run has its own numbers already.
+template <class Run>
+void emit_run(Planner& planner, const Group& group, const ConvCall& conv, CpuEpilogue epilogue,
+              const CandidateInfo& info, const PlannedTensor& packed, Run run) {
+  const PlannedTensor in = planner.rows(conv.x, info.order);
+  const PlannedTensor out = epilogue.place_result(planner, group, info.order);
   std::vector<PlannedTensor> reads = epilogue.reads();
   reads.insert(reads.end(), {in, packed});
-  auto step = std::make_unique<ByteDepthwiseStep>(shape, std::move(epilogue));
-  step->numbers = {
-      .in_is_signed = in.dtype() == DType::i8,
-      .in_stride = *row_stride(in, order),
-      .zero = call.zero,
-      .scale = call.scale,
-      .filters_are_finite = std::ranges::all_of(numbers, [](float x) { return std::isfinite(x); }),
-      .out_stride = *row_stride(out, order)};
+  run.in_is_signed = in.dtype() == DType::i8;
+  run.in_stride = *row_stride(in, info.order);
+  run.out_stride = *row_stride(out, info.order);
+  auto step = std::make_unique<DepthwiseStep<Run>>(conv.shape, run, std::move(epilogue));
   step->in = in.address();
   step->packed = packed.address();
   step->out = out.address();
@@ -123,10 +98,24 @@ void emit(Planner& planner, const Group& group, const Call& call, CpuEpilogue ep
   planner.emit(std::move(step), group.node(), std::move(reads), {out});
 }
 
-// Of integers.
-void emit_integers(Planner& planner, const Group& group, const ByteConvCall& call, CpuEpilogue epilogue,
-                   const CandidateInfo& info) {
-  const Order& order = info.order;
+void emit(Planner& planner, const Group& group, const Call& call, const CpuEpilogue& epilogue,
+          const CandidateInfo& info) {
+  const ConvShape& shape = call.conv.shape;
+  const Tensor filters = call.filters.evaluate().to(DType::f32).contiguous();
+  const std::span<const float> numbers(filters.data<float>(), static_cast<std::size_t>(filters.numel()));
+  const PlannedTensor packed = packed_floats(
+      planner, call.filters.first_weight(), info.weights + " of " + call.filters.text(),
+      cpu::byte_depthwise_packed_size(shape),
+      [&](const Tensor&, float* to, ThreadPool&) { cpu::pack_byte_depthwise(shape, numbers.data(), to); });
+  cpu::ByteDepthwise run;
+  run.zero = call.zero;
+  run.scale = call.scale;
+  run.filters_are_finite = std::ranges::all_of(numbers, [](float x) { return std::isfinite(x); });
+  emit_run(planner, group, call.conv, epilogue, info, packed, run);
+}
+
+void emit_integers(Planner& planner, const Group& group, const ByteConvCall& call,
+                   const CpuEpilogue& epilogue, const CandidateInfo& info) {
   const ConvShape& shape = call.conv.shape;
   const cpu::ByteScale image{-call.numbers.image.least, call.numbers.image.scale};
   const QuantizedMatrix& filters = call.numbers.filters;
@@ -135,21 +124,9 @@ void emit_integers(Planner& planner, const Group& group, const ByteConvCall& cal
                     cpu::integer_depthwise_packed_size(shape), [&](const Tensor&, float* to, ThreadPool&) {
                       cpu::pack_integer_depthwise(shape, numbers_of(filters), image, to);
                     });
-  const PlannedTensor in = planner.rows(call.conv.x, order);
-  const PlannedTensor out = epilogue.place_result(planner, group, order);
-  std::vector<PlannedTensor> reads = epilogue.reads();
-  reads.insert(reads.end(), {in, packed});
-  auto step = std::make_unique<IntegerDepthwiseStep>(shape, std::move(epilogue));
-  step->numbers = {.in_is_signed = in.dtype() == DType::i8,
-                   .in_stride = *row_stride(in, order),
-                   .zero = image.zero,
-                   .out_stride = *row_stride(out, order)};
-  step->in = in.address();
-  step->packed = packed.address();
-  step->out = out.address();
-  step->out_bytes = is_byte(out.dtype());
-  step->scratch_bytes = info.scratch_bytes;
-  planner.emit(std::move(step), group.node(), std::move(reads), {out});
+  cpu::IntegerDepthwise run;
+  run.zero = image.zero;
+  emit_run(planner, group, call.conv, epilogue, info, packed, run);
 }
 
 std::vector<Candidate> lower_byte_depthwise(const Planner& planner, const Group& group) {
