@@ -32,7 +32,8 @@ struct StepInfo {
 };
 
 /// Immutable once planned; run() may be called from several threads at once on different frames.
-/// It allocates nothing, except where it is of the kind `reference`.
+/// It allocates nothing, except where it is of the kind `reference` or its library does (spectra of
+/// matrices).
 class Step {
  public:
   virtual ~Step() = default;

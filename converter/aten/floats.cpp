@@ -135,12 +135,13 @@ Results nan_to_num(Call& call) {
   const Ref x = call.tensor("self");
   if (!is_float(x.dtype())) return x;
   const double largest = largest_number(x.dtype());
-  const Ref low = x.literal(call.number("neginf", -largest));
-  const Ref high = x.literal(call.number("posinf", largest));
+  const double low = call.number("neginf", -largest), high = call.number("posinf", largest);
   const Ref infinity = x.literal(std::numeric_limits<double>::infinity());
-  Ref y = where(apply(IsNan{}, {x}), x.literal(call.number("nan", 0)), x);
-  y = where(equal(y, infinity), high, y);
-  return where(equal(y, -infinity), low, y);
+  const bool are_bounds = low == -largest && high == largest;
+  const Ref finite =
+      are_bounds ? minimum(maximum(x, x.literal(low)), x.literal(high))
+                 : where(equal(x, infinity), x.literal(high), where(equal(x, -infinity), x.literal(low), x));
+  return where(apply(IsNan{}, {x}), x.literal(call.number("nan", 0)), finite);
 }
 
 template <int sign>

@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t max_anchor_group = 32;
+constexpr std::size_t max_anchor_group = 64;
 
 // A growing set of nodes, in graph order.
 class Epilogue {

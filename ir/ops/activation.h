@@ -116,7 +116,7 @@ struct Hardshrink : Pointwise<1> {
   static constexpr std::string_view name = "hardshrink";
   double lambda = 0.5;
   static constexpr auto fields = std::tuple{field("lambda", &Hardshrink::lambda)};
-  Expr value(Expr x) const { return select(x >= -lambda && x <= lambda, 0, x); }
+  Expr value(Expr x) const { return select(abs(x) <= lambda, 0, x); }
   static constexpr std::array from = {aten("hardshrink(self, lambda=lambd)")};
 };
 
@@ -125,9 +125,7 @@ struct Softshrink : Pointwise<1> {
   static constexpr std::string_view name = "softshrink";
   double lambda = 0.5;
   static constexpr auto fields = std::tuple{field("lambda", &Softshrink::lambda)};
-  Expr value(Expr x) const {
-    return select(x > lambda, x - lambda, select(x < -lambda, x + lambda, x * 0 + 0));
-  }
+  Expr value(Expr x) const { return x - min(max(x, -lambda), lambda); }
   static constexpr std::array from = {aten("softshrink(self, lambda=lambd)")};
 };
 

@@ -241,7 +241,7 @@ void write(const Schur& schur, std::int64_t n, Number* values, Number* vectors) 
 }  // namespace
 
 void Eig::reference(InSpan in, OutSpan out) const {
-  Tensor x = widened(in[0]).clone();
+  Tensor x = widened_copy(in[0]);
   Tensor values = Tensor::empty(DType::c128, out[0].shape());
   Tensor vectors = Tensor::empty(DType::c128, out[1].shape());
   const std::int64_t n = from_end(x, 1);

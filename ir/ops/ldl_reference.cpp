@@ -132,7 +132,7 @@ void solve(const Matrix& a, const std::int64_t* pivots, const Matrix& b) {
 }  // namespace
 
 void LdlFactor::reference(InSpan in, OutSpan out) const {
-  Tensor x = widened(in[0]).clone();
+  Tensor x = widened_copy(in[0]);
   Tensor pivots = Tensor::empty(DType::i64, out[1].shape());
   for (std::int64_t k = 0; k < matrices(x); ++k) {
     const Matrix m = matrix(x, k);
@@ -145,7 +145,7 @@ void LdlFactor::reference(InSpan in, OutSpan out) const {
 }
 
 void LdlSolve::reference(InSpan in, OutSpan out) const {
-  Tensor a = widened(in[0]).clone(), b = widened(in[2]).clone();
+  Tensor a = widened_copy(in[0]), b = widened_copy(in[2]);
   const Tensor pivots = widened(in[1]);
   for (std::int64_t k = 0; k < matrices(a); ++k) {
     const Matrix m = matrix(a, k);

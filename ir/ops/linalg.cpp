@@ -19,6 +19,11 @@ void check_square(const Type& x) {
 Dim rows_of(const Type& x) { return x.shape[x.rank() - 2]; }
 Dim shorter_side(const Type& x) { return min(rows_of(x), x.shape.back()); }
 
+/// `factor` times the numbers of x times its shorter side: how much arithmetic a factorisation is, about.
+double cubic_flops(const Type& x, double factor) {
+  return factor * static_cast<double>(numel(x.shape).value()) * static_cast<double>(shorter_side(x).value());
+}
+
 /// One list of numbers for each matrix.
 Type per_matrix(const Type& x, const Dim& size, DType dtype) {
   Type t{dtype, Shape(x.shape.begin(), x.shape.end() - 1)};
@@ -127,6 +132,12 @@ Type MatrixExp::infer(const Type& x) const {
   check_square(x);
   return x;
 }
+
+// Golub and Van Loan, Matrix Computations, 8.3, 8.6 and 7.5; an exponential is some eight products.
+double Eigh::flops(TypeSpan in, TypeSpan) const { return cubic_flops(in[0], 9); }
+double Svd::flops(TypeSpan in, TypeSpan) const { return cubic_flops(in[0], 21); }
+double Eig::flops(TypeSpan in, TypeSpan) const { return cubic_flops(in[0], 25); }
+double MatrixExp::flops(TypeSpan in, TypeSpan) const { return cubic_flops(in[0], 16); }
 
 std::vector<const OpInfo*> linalg_ops() { return family(LinearAlgebra{}); }
 

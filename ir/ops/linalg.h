@@ -84,21 +84,24 @@ struct ReflectionProduct : WithReference<2> {
 };
 
 /// x = U diag(S) V^T: U and V^T with orthonormal columns and rows, S descending. U is [m, k] and V^T [k, n]
-/// for k = min(m, n); with `complete` both are square.
+/// for k = min(m, n); with `complete` both are square. The vectors on the shorter side have the signs of
+/// base/orientation.h.
 struct Svd : WithReference<1> {
   static constexpr std::string_view name = "svd";
   bool complete = false;
   static constexpr auto fields = std::tuple{field("complete", &Svd::complete)};
   std::vector<Type> infer(TypeSpan in) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
 };
 
-/// Eigenvalues, ascending, and orthonormal eigenvectors (columns) of a symmetric matrix, of which the lower
-/// triangle is read.
+/// Eigenvalues, ascending, and orthonormal eigenvectors (columns, with the signs of base/orientation.h) of a
+/// symmetric matrix, of which the lower triangle is read.
 struct Eigh : WithReference<1> {
   static constexpr std::string_view name = "eigh";
   std::vector<Type> infer(TypeSpan in) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
 };
 
 /// Eigenvalues and eigenvectors (columns, of length 1) of a square matrix that need not be symmetric, as
@@ -108,6 +111,7 @@ struct Eig : WithReference<1> {
   static constexpr std::string_view name = "eig";
   std::vector<Type> infer(TypeSpan in) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
 };
 
 /// x = L D L^T of a symmetric matrix, of which the lower triangle is read, by Bunch and Kaufman's pivoting:
@@ -132,6 +136,7 @@ struct MatrixExp : WithReference<1> {
   static constexpr std::string_view name = "matrix_exp";
   Type infer(const Type& x) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
 };
 
 using LinearAlgebra = OpList<Cholesky, Solve, TriangularSolve, Determinant, Qr, Lu, PivotRows, Reflections,

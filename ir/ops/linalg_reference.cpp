@@ -15,9 +15,9 @@ namespace tenon {
 namespace {
 
 /// Gaussian elimination with partial pivoting: U in the upper triangle, L's factors below it, b changed along
-/// with it. Returns the row that each column's was exchanged with.
-std::vector<std::int64_t> eliminate(const Matrix& a, const Matrix* b) {
-  std::vector<std::int64_t> pivots;
+/// with it. `pivots` becomes the row that each column's was exchanged with.
+void eliminate(const Matrix& a, const Matrix* b, std::vector<std::int64_t>& pivots) {
+  pivots.clear();
   for (std::int64_t k = 0; k < std::min(a.rows, a.columns); ++k) {
     std::int64_t pivot = k;
     for (std::int64_t i = k + 1; i < a.rows; ++i)
@@ -34,7 +34,6 @@ std::vector<std::int64_t> eliminate(const Matrix& a, const Matrix* b) {
       for (std::int64_t j = 0; j < b->columns; ++j) (*b)(i, j) -= factor * (*b)(k, j);
     }
   }
-  return pivots;
 }
 
 /// Of the row exchanges.
@@ -95,7 +94,7 @@ void multiply_reflections(const Matrix& vectors, std::span<const double> factors
 }  // namespace
 
 void Cholesky::reference(InSpan in, OutSpan out) const {
-  Tensor l = widened(in[0]).clone();
+  Tensor l = widened_copy(in[0]);
   for (std::int64_t k = 0; k < matrices(l); ++k) {
     const Matrix m = matrix(l, k);
     for (std::int64_t j = 0; j < m.rows; ++j) {
@@ -111,10 +110,11 @@ void Cholesky::reference(InSpan in, OutSpan out) const {
 }
 
 void Solve::reference(InSpan in, OutSpan out) const {
-  Tensor a = widened(in[0]).clone(), b = widened(in[1]).clone();
+  Tensor a = widened_copy(in[0]), b = widened_copy(in[1]);
+  std::vector<std::int64_t> pivots;
   for (std::int64_t k = 0; k < matrices(a); ++k) {
     const Matrix left = matrix(a, k), right = matrix(b, k);
-    eliminate(left, &right);
+    eliminate(left, &right, pivots);
     for (std::int64_t i = 0; i < left.rows; ++i)
       if (left(i, i) == 0) throw error("solve: the matrix is singular");
     substitute(left, right, true, false);
@@ -123,18 +123,20 @@ void Solve::reference(InSpan in, OutSpan out) const {
 }
 
 void TriangularSolve::reference(InSpan in, OutSpan out) const {
-  Tensor a = widened(in[0]).clone(), b = widened(in[1]).clone();
+  Tensor a = widened_copy(in[0]), b = widened_copy(in[1]);
   for (std::int64_t k = 0; k < matrices(a); ++k) substitute(matrix(a, k), matrix(b, k), upper, unit);
   out[0].copy_from(b);
 }
 
 void Determinant::reference(InSpan in, OutSpan out) const {
-  Tensor a = widened(in[0]).clone();
+  Tensor a = widened_copy(in[0]);
   Tensor value = Tensor::empty(DType::f64, out[0].shape());
   Tensor sign = Tensor::empty(DType::f64, value.shape()), size = Tensor::empty(DType::f64, value.shape());
+  std::vector<std::int64_t> pivots;
   for (std::int64_t k = 0; k < value.numel(); ++k) {
     const Matrix m = matrix(a, k);
-    double det = sign_of(eliminate(m, nullptr)), negative = det, log_size = 0;
+    eliminate(m, nullptr, pivots);
+    double det = sign_of(pivots), negative = det, log_size = 0;
     for (std::int64_t i = 0; i < m.rows; ++i) {
       det *= m(i, i);
       negative *= m(i, i) == 0 ? 0 : std::copysign(1, m(i, i));
@@ -150,7 +152,7 @@ void Determinant::reference(InSpan in, OutSpan out) const {
 }
 
 void Qr::reference(InSpan in, OutSpan out) const {
-  Tensor x = widened(in[0]).clone();
+  Tensor x = widened_copy(in[0]);
   Tensor q = Tensor::zeros(DType::f64, out[0].shape());
   for (std::int64_t k = 0; k < matrices(x); ++k) {
     const Matrix r = matrix(x, k);
@@ -163,11 +165,14 @@ void Qr::reference(InSpan in, OutSpan out) const {
 }
 
 void Lu::reference(InSpan in, OutSpan out) const {
-  Tensor x = widened(in[0]).clone();
+  Tensor x = widened_copy(in[0]);
   Tensor pivots = Tensor::empty(DType::i64, out[1].shape());
   auto* next = pivots.mutable_data<std::int64_t>();
-  for (std::int64_t k = 0; k < matrices(x); ++k)
-    for (const std::int64_t pivot : eliminate(matrix(x, k), nullptr)) *next++ = pivot + 1;
+  std::vector<std::int64_t> of_this;
+  for (std::int64_t k = 0; k < matrices(x); ++k) {
+    eliminate(matrix(x, k), nullptr, of_this);
+    for (const std::int64_t pivot : of_this) *next++ = pivot + 1;
+  }
   out[0].copy_from(x);
   out[1].copy_from(pivots);
 }
@@ -189,7 +194,7 @@ void PivotRows::reference(InSpan in, OutSpan out) const {
 }
 
 void Reflections::reference(InSpan in, OutSpan out) const {
-  Tensor x = widened(in[0]).clone();
+  Tensor x = widened_copy(in[0]);
   Tensor factors = Tensor::empty(DType::f64, out[1].shape());
   auto* next = factors.mutable_data<double>();
   for (std::int64_t k = 0; k < matrices(x); ++k)
@@ -199,7 +204,7 @@ void Reflections::reference(InSpan in, OutSpan out) const {
 }
 
 void ReflectionProduct::reference(InSpan in, OutSpan out) const {
-  Tensor x = widened(in[0]).clone();
+  Tensor x = widened_copy(in[0]);
   const Tensor factors = widened(in[1]);
   const std::int64_t count = factors.shape().back();
   if (count > from_end(x, 1)) throw error("{} factors for {} vectors", count, from_end(x, 1));

@@ -12,6 +12,13 @@ inline DType wide_dtype(DType t) { return is_float(t) ? DType::f64 : DType::i64;
 /// A dense tensor in the wide dtype.
 inline Tensor widened(const Tensor& t) { return t.to(wide_dtype(t.dtype())).contiguous(); }
 
+/// The same as a copy of its own.
+inline Tensor widened_copy(const Tensor& t) {
+  Tensor copy = Tensor::empty(wide_dtype(t.dtype()), t.shape());
+  copy.copy_from(t);
+  return copy;
+}
+
 /// Calls f(dtype_tag<double>) for floats and f(dtype_tag<std::int64_t>) for integers and bool.
 template <class F>
 decltype(auto) dispatch_wide(DType t, F&& f) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/orientation.h"
 #include "ir/ops/linalg.h"
 #include "ir/ops/matrix.h"
 #include "ir/ops/matrix_exp_halves.h"
@@ -129,12 +130,14 @@ void decompose_wide(const Matrix& x, const Matrix& p, double* s, const Matrix& r
   const double largest = order.empty() ? 0 : lengths[at(order[0])];
   for (std::int64_t i = 0; i < r.rows; ++i) {
     const std::int64_t from = i < x.rows ? order[at(i)] : -1;
+    double sign = 1;
     if (from >= 0) {
       s[i] = lengths[at(from)];
-      for (std::int64_t j = 0; j < x.rows; ++j) p(i, j) = turned.m(from, j);
+      sign = orientation(x.rows, [&](std::int64_t j) { return turned.m(from, j); });
+      for (std::int64_t j = 0; j < x.rows; ++j) p(i, j) = sign * turned.m(from, j);
     }
     if (from >= 0 && s[i] > largest * 1e-16) {
-      for (std::int64_t j = 0; j < x.columns; ++j) r(i, j) = x(from, j) / s[i];
+      for (std::int64_t j = 0; j < x.columns; ++j) r(i, j) = sign * x(from, j) / s[i];
     } else {
       complete_row(r, i);
     }
@@ -202,7 +205,7 @@ void exponentiate(const Matrix& x, const Matrix& y) {
 }  // namespace
 
 void Svd::reference(InSpan in, OutSpan out) const {
-  Tensor x = widened(in[0]).clone();
+  Tensor x = widened_copy(in[0]);
   Tensor u = Tensor::empty(DType::f64, out[0].shape()), s = Tensor::empty(DType::f64, out[1].shape());
   Tensor v = Tensor::empty(DType::f64, out[2].shape());
   for (std::int64_t k = 0; k < matrices(x); ++k) {
@@ -226,7 +229,7 @@ void Svd::reference(InSpan in, OutSpan out) const {
 }
 
 void Eigh::reference(InSpan in, OutSpan out) const {
-  Tensor x = widened(in[0]).clone();
+  Tensor x = widened_copy(in[0]);
   Tensor values = Tensor::empty(DType::f64, out[0].shape());
   Tensor vectors = Tensor::empty(DType::f64, out[1].shape());
   for (std::int64_t k = 0; k < matrices(x); ++k) {
@@ -244,7 +247,9 @@ void Eigh::reference(InSpan in, OutSpan out) const {
                      [&](std::int64_t a, std::int64_t b) { return m(a, a) < m(b, b); });
     for (std::int64_t i = 0; i < n; ++i) {
       values.mutable_data<double>()[k * n + i] = m(order[at(i)], order[at(i)]);
-      for (std::int64_t j = 0; j < n; ++j) columns(j, i) = rows.m(order[at(i)], j);
+      const auto vector = [&](std::int64_t j) { return rows.m(order[at(i)], j); };
+      const double sign = orientation(n, vector);
+      for (std::int64_t j = 0; j < n; ++j) columns(j, i) = sign * vector(j);
     }
   }
   out[0].copy_from(values);
@@ -253,7 +258,7 @@ void Eigh::reference(InSpan in, OutSpan out) const {
 
 void MatrixExp::reference(InSpan in, OutSpan out) const {
   if (size_of(in[0].dtype()) == 2) return matrix_exp_of_halves(in[0], out[0]);
-  Tensor x = widened(in[0]).clone();
+  Tensor x = widened_copy(in[0]);
   Tensor y = Tensor::empty(DType::f64, out[0].shape());
   for (std::int64_t k = 0; k < matrices(x); ++k) exponentiate(matrix(x, k), matrix(y, k));
   out[0].copy_from(y);

@@ -4,6 +4,7 @@
 #include "kernels/cpu/byte_conv.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "kernels/cpu/byte_conv_transposed.h"
@@ -46,7 +47,7 @@ bool is_read_in_place(const ConvShape& s, const ByteConv& run) {
                          static_cast<std::uintptr_t>(run.in_stride)) %
                             bytes_of_word ==
                         0;
-  return run.in_bytes && !run.in_is_signed && in_words && !pads(s.h) && !pads(s.w);
+  return run.in_bytes && !run.in_is_signed && run.in_plane == 1 && in_words && !pads(s.h) && !pads(s.w);
 }
 
 // One product for each group.
@@ -59,9 +60,10 @@ struct ByteGroup {
   long packed() const { return depth * padded(out); }
 };
 
+constexpr std::uint8_t sign = 128;
+
 // `count` numbers from element `from` of the image on.
 void write_numbers(const ByteConv& run, long from, long count, std::uint8_t* to) {
-  constexpr std::uint8_t sign = 128;
   if (!run.in_bytes)
     bytes_of_grid(run.in + from, count, 1 / run.in_scale, run.least, to);
   else if (run.in_is_signed)
@@ -71,11 +73,24 @@ void write_numbers(const ByteConv& run, long from, long count, std::uint8_t* to)
     std::copy_n(run.in_bytes + from, count, to);
 }
 
+long first_of_image(const ConvShape& s, const ByteConv& run, long n) {
+  return n * s.in_pixels() * (run.in_plane > 1 ? s.Cin : run.in_stride);
+}
+
 void write_row(const ConvShape& s, const ByteConv& run, long from, std::uint8_t* to) {
   const auto zero = static_cast<std::uint8_t>(-run.least);
   const long pixel = ByteImage(s).pixel * bytes_of_word;
   to = std::fill_n(to, s.w.pad_before * pixel, zero);
-  if (run.in_stride == s.Cin && pixel == s.Cin) {
+  if (run.in_bytes && pixel == bytes_of_word) {
+    words_of_pixels({.from = run.in_bytes + from,
+                     .plane = run.in_plane,
+                     .pixel = run.in_stride,
+                     .channels = s.Cin,
+                     .flip = run.in_is_signed ? sign : std::uint8_t{0},
+                     .blank = zero},
+                    s.w.in, reinterpret_cast<std::uint32_t*>(to));
+    to += s.w.in * pixel;
+  } else if (run.in_stride == s.Cin && pixel == s.Cin) {
     write_numbers(run, from, s.w.in * s.Cin, to);
     to += s.w.in * pixel;
   } else {
@@ -99,7 +114,7 @@ void write_image(const ConvShape& s, const ByteConv& run, float* image, ThreadPo
       if (y < 0 || y >= s.h.in)
         std::fill_n(to, view.row * bytes_of_word, static_cast<std::uint8_t>(-run.least));
       else
-        write_row(s, run, (n * s.h.in + y) * s.w.in * run.in_stride, to);
+        write_row(s, run, first_of_image(s, run, n) + y * s.w.in * run.in_stride, to);
     }
   });
 }
@@ -203,6 +218,9 @@ void byte_conv(const ConvShape& s, const ByteConv& run, float* scratch, ThreadPo
     r.c_stride = run.out_stride;
     r.c_rows = run.out_rows;
     r.epilogue = run.epilogue.from(0, g * group.out);
+    if (r.epilogue.bias &&
+        !std::all_of(r.epilogue.bias, r.epilogue.bias + group.out, [](float x) { return std::isfinite(x); }))
+      r.epilogue.codes = nullptr;  // they know no NaN
     r.hook_col = g * group.out;
     run_row_gemm(r, pool);
   }

@@ -21,13 +21,14 @@ long byte_conv_packed_size(const ConvShape& shape);
 /// point has 8 bits.
 void pack_byte_conv(const ConvShape& shape, const QuantizedB& b, float* packed, ThreadPool& pool);
 
-/// An image of whole multiples of a scale, channels last.
+/// An image of whole multiples of a scale, channels last or in planes.
 struct ByteConv {
   const float* in = nullptr;  // multiples of in_scale, from `least` on, 256 at most
   // In place of in: of number n the byte n - least, in i8 128 less.
   const std::uint8_t* in_bytes = nullptr;
   bool in_is_signed = false;
   long in_stride = 0;  // elements between pixels
+  long in_plane = 1;   // elements between channels: above 1, up to four channels of bytes in dense planes
   float in_scale = 1;
   int least = 0;  // at most 0, from -255 on, where there is padding or the convolution is transposed
   const float* packed = nullptr;

@@ -98,6 +98,7 @@ void byte_conv_transposed(const ConvShape& s, const ByteConv& run, float* scratc
     scratch += result_size(s);
   }
   all.epilogue.hook = nullptr;
+  all.epilogue.codes = nullptr;
   each_phase(s, [&](const Phase& phase, const ConvShape& shape, long before) {
     if (phase.is_empty()) return;
     const long first = phase.h.first * out_w + phase.w.first;

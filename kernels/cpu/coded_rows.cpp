@@ -2,6 +2,7 @@
 #include "kernels/cpu/coded_rows.h"
 
 #include "kernels/cpu/activation.h"
+#include "kernels/cpu/scaling.h"
 #include "kernels/cpu/simd_bytes.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -13,23 +14,45 @@ enum class Residual { none, f32, u8, i8 };
 // Added to a number of up to 2^22 it leaves the nearest whole one in the lower bits.
 constexpr float to_whole = 12582912.0F;
 
-struct Coder {
-  vf scale, low, high;
-  vi zero;
-  bool multiplies;
+// Which lanes hold numbers, and what is done there.
+#if defined(__AVX512F__)
+using Numbers = __mmask16;
+TENON_INLINE Numbers numbers_in(vf x) {
+  const auto v = reinterpret_cast<__m512>(x);
+  return _mm512_cmp_ps_mask(v, v, _CMP_ORD_Q);
+}
+TENON_INLINE vi add_or_zero(Numbers are, vi a, vi b) {
+  return reinterpret_cast<vi>(
+      _mm512_maskz_add_epi32(are, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+}
+TENON_INLINE vf subtract_or(Numbers are, vf a, vf b, vf other) {
+  return reinterpret_cast<vf>(_mm512_mask_sub_ps(reinterpret_cast<__m512>(other), are,
+                                                 reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b)));
+}
+#else
+using Numbers = vi;
+TENON_INLINE Numbers numbers_in(vf x) { return x == x; }
+TENON_INLINE vi add_or_zero(Numbers are, vi a, vi b) { return are & (a + b); }
+TENON_INLINE vf subtract_or(Numbers are, vf a, vf b, vf other) { return are ? a - b : other; }
+#endif
 
+// Numbers are clamped before they are scaled: what is at a bound of the codes rounds to it.
+class Coder {
+ public:
   explicit TENON_INLINE Coder(const Quantise& q)
-      : scale(broadcast(q.scale)),
-        low(broadcast(q.low - q.zero)),
-        high(broadcast(q.high - q.zero)),
-        zero(broadcast(static_cast<std::int32_t>(q.zero) - __builtin_bit_cast(std::int32_t, to_whole))),
-        multiplies(q.multiplies) {}
+      : scaling_(q),
+        low_(broadcast(q.number_of(q.low))),
+        high_(broadcast(q.number_of(q.high))),
+        zero_(broadcast(static_cast<std::int32_t>(q.zero) - __builtin_bit_cast(std::int32_t, to_whole))) {}
 
-  TENON_INLINE vi code(vf x) const {
-    const vf steps = multiplies ? x * scale : x / scale;
-    const vf whole = min_or_b(high, max_or_b(low, steps)) + to_whole;
-    return (bits(whole) + zero) & (steps == steps);
-  }
+  TENON_INLINE vi code(vf x) const { return add_or_zero(numbers_in(x), bits(shifted(x)), zero_); }
+  /// The whole number of scales, in its lower bits.
+  TENON_INLINE vf shifted(vf x) const { return scaling_.of(min_or_b(high_, max_or_b(low_, x))) + to_whole; }
+
+ private:
+  Scaling scaling_;
+  vf low_, high_;
+  vi zero_;
 };
 
 TENON_INLINE vb lowest_bytes(vi codes) {
@@ -55,6 +78,23 @@ struct Meaning {
   TENON_INLINE vf of(vi code) const { return (to_float(code) - zero) * scale; }
 };
 
+// What the code of a number stands for.
+class Rounder {
+ public:
+  TENON_INLINE Rounder(const Quantise& q, const Dequantise& d)
+      : coder_(q),
+        origin_(broadcast(to_whole + (d.zero - q.zero))),
+        of_no_number_(broadcast(-d.zero)),
+        scale_(broadcast(d.scale)) {}
+  TENON_INLINE vf of(vf x) const {
+    return subtract_or(numbers_in(x), coder_.shifted(x), origin_, of_no_number_) * scale_;
+  }
+
+ private:
+  Coder coder_;
+  vf origin_, of_no_number_, scale_;
+};
+
 template <Residual residual>
 TENON_INLINE vf residual_of(const Meaning& meaning, const void* row, long j, int lanes) {
   if constexpr (residual == Residual::f32) return load_lanes(static_cast<const float*>(row) + j, lanes);
@@ -69,8 +109,9 @@ template <Activation::Kind kind, Residual residual, bool rounds, Result result>
 [[gnu::noinline]] void finish(const CodedRows& how, const CodedTile& tile) {
   const CodedTile t = tile;  // what is written may not lie here
   const Activation activation = how.activation;
-  const Coder first(how.first), last(how.last);
-  const Meaning of_first(how.of_first), of_residual(how.of_residual), of_last(how.of_last);
+  const Rounder first(how.first, how.of_first), rounded(how.last, how.of_last);
+  const Coder last(how.last);
+  const Meaning of_residual(how.of_residual);
   const long residual_size = residual == Residual::f32 ? sizeof(float) : 1;
   for (long r = 0; r < t.rows; ++r) {
     float* const sums = t.sums + r * t.sums_stride;
@@ -78,13 +119,13 @@ template <Activation::Kind kind, Residual residual, bool rounds, Result result>
     std::uint8_t* const codes = t.codes + r * t.codes_stride;
     const auto finish_lanes = [&](long j, int lanes) __attribute__((always_inline)) {
       vf x = load_lanes(sums + j, lanes);
-      if constexpr (rounds) x = of_first.of(first.code(x));
+      if constexpr (rounds) x = first.of(x);
       if constexpr (residual != Residual::none) x = x + residual_of<residual>(of_residual, added, j, lanes);
       x = activate<kind>(activation, x);
       if constexpr (result == Result::codes)
         store_lanes(codes + j, lowest_bytes(last.code(x)), lanes);
       else if constexpr (result == Result::rounded)
-        store_lanes(sums + j, of_last.of(last.code(x)), lanes);
+        store_lanes(sums + j, rounded.of(x), lanes);
       else
         store_lanes(sums + j, x, lanes);
     };

@@ -1,8 +1,10 @@
 // What quantised models do with rows of sums that are still in the L1 cache, in one pass: codes of 8 bits,
 // what these stand for, a residual, an activation.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "base/dtype.h"
 #include "kernels/cpu/epilogue.h"
@@ -13,16 +15,19 @@ namespace tenon::cpu {
 /// The code of x is clamp(round(x / scale) + zero, low, high), a whole number of 8 bits; that of NaN is 0.
 /// Ties go to even numbers.
 struct Quantise {
-  float scale = 1;
+  float scale = 1;          // from 2^-60 to 2^60
   bool multiplies = false;  // x * scale in place of x / scale
   float zero = 0;           // a whole number from -255 to 255
   float low = 0, high = 255;
 
+  /// Of which a code is made.
+  float number_of(float code) const { return multiplies ? (code - zero) / scale : (code - zero) * scale; }
   bool operator==(const Quantise&) const = default;
 };
 /// A code stands for (code - zero) * scale.
 struct Dequantise {
-  float scale = 1, zero = 0;
+  float scale = 1;
+  float zero = 0;  // a whole number from -255 to 255
 
   bool operator==(const Dequantise&) const = default;
 };
@@ -48,6 +53,45 @@ struct CodedRows {
 
   /// Is it made of few operators, each of which rounds once?
   static bool takes(Activation::Kind kind) { return kind <= Activation::Kind::leaky_relu; }
+};
+
+/// x / scale by the reciprocal, several times as fast as a division: with y = x * factor it is
+/// y + (x - y * divisor) * correction, each of which rounds once (Markstein's theorem). x * scale has nothing
+/// to correct.
+struct Reciprocal {
+  float factor = 1, divisor = 1, correction = 1;
+
+  explicit Reciprocal(const Quantise& q)
+      : factor(q.multiplies ? q.scale : 1 / q.scale),
+        divisor(q.multiplies ? 0 : q.scale),
+        correction(q.multiplies ? 0 : factor) {}
+};
+
+/// Codes that kernels make of their sums while these are in registers, where there is no NaN.
+struct CodesOfSums {
+  Reciprocal by_scale;
+  float low, high;  // bounds of x; what is at a bound of the codes rounds to it
+  int zero;
+  bool is_signed;
+  std::uint8_t* to = nullptr;  // of row 0 and column 0, as a hook counts them
+  long stride = 0;
+
+  /// Is this all that these rows are, their result but for its place?
+  static std::optional<CodesOfSums> of(const CodedRows& rows) {
+    using enum Activation::Kind;
+    const Activation& a = rows.activation;
+    const bool clamps = a.kind == none || a.kind == relu || a.kind == clamp;
+    if (rows.by_table || rows.rounds || rows.adds || !clamps || rows.result != CodedRows::Result::codes)
+      return std::nullopt;
+    const Quantise& q = rows.last;
+    CodesOfSums codes{.by_scale = Reciprocal(q),
+                      .low = std::max(a.low, q.number_of(q.low)),
+                      .high = std::min(a.high, q.number_of(q.high)),
+                      .zero = static_cast<int>(q.zero),
+                      .is_signed = q.low < 0};
+    codes.high = std::max(codes.low, codes.high);
+    return codes;
+  }
 };
 
 /// Consecutive rows; strides count elements.

@@ -43,6 +43,12 @@ double tile_use(const ConvShape& s, long tile) {
 // What the transforms add to the products.
 double winograd_transforms(long tile) { return tile == 2 ? 1.2 : 1.5; }
 
+// Of fewer tiles, products wait for their weights.
+double winograd_waits(const ConvShape& s, long tile) {
+  constexpr double enough = 8;
+  return std::max(1.0, enough / static_cast<double>(std::max(1L, winograd_tiles(s, tile))));
+}
+
 // Multiplications saved, after the outputs of the tiles that fall outside the image: at most 2.25, 4 and 5.06
 // times.
 double winograd_gain(const ConvShape& s, long tile) {
@@ -110,7 +116,7 @@ double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
   const double columns = static_cast<double>(std::max(1L, s.Cout / s.groups));
   const double product = s.flops() * std::max(1.0, tile_columns / columns);
   if (const long tile = winograd_tile(algorithm))
-    return product * winograd_transforms(tile) / winograd_gain(s, tile);
+    return product * winograd_transforms(tile) * winograd_waits(s, tile) / winograd_gain(s, tile);
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:

@@ -40,7 +40,8 @@ bool conv_supports(const ConvShape& shape, ConvAlgorithm algorithm);
 /// must be supported.
 /// `in_is_bf16`: ConvRun::in_is_bf16.
 double conv_cost(const ConvShape& shape, ConvAlgorithm algorithm, bool in_is_bf16 = false);
-/// Do its packed weights come from memory while it multiplies, so that the longer of the two counts?
+/// Do its packed weights come from memory while it multiplies, so that little but the longer of the two
+/// counts?
 bool conv_streams_weights(ConvAlgorithm algorithm);
 /// The supported algorithm of the least cost.
 ConvAlgorithm choose_conv(const ConvShape& shape);

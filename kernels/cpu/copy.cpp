@@ -138,17 +138,22 @@ StridedCopy::StridedCopy(std::size_t element_size, std::span<const std::int64_t>
   inner_ = outer_.back();
   outer_.pop_back();
   const auto contiguous =
-      std::find_if(outer_.begin(), outer_.end(), [](const Dim& d) { return d.source == 1; });
+      std::find_if(outer_.begin(), outer_.end(), [](const Dim& d) { return std::labs(d.source) == 1; });
   transposes_ = inner_.target == 1 && inner_.source != 1 && inner_.source != 0 && contiguous != outer_.end();
   if (!transposes_) return;
   swapped_ = *contiguous;
   outer_.erase(contiguous);
+  if (swapped_.source > 0) return;
+  // From the last element on, the source lies forwards.
+  source_start_ = (swapped_.extent - 1) * swapped_.source;
+  target_start_ = (swapped_.extent - 1) * swapped_.target;
+  swapped_ = {swapped_.extent, -swapped_.source, -swapped_.target};
 }
 
 void StridedCopy::run(const void* source, void* target, ThreadPool& pool) const {
   if (empty_) return;
-  const auto* const from = static_cast<const std::byte*>(source);
-  auto* const to = static_cast<std::byte*>(target);
+  const auto* const from = static_cast<const std::byte*>(source) + source_start_ * element_size_;
+  auto* const to = static_cast<std::byte*>(target) + target_start_ * element_size_;
   long outer = 1;
   for (const Dim& d : outer_) outer *= d.extent;
   // Long contiguous rows are cut too, so that a plain copy is shared out.

@@ -38,6 +38,7 @@ class StridedCopy {
   std::vector<Dim> outer_;
   Dim inner_{1, 1, 1};
   Dim swapped_{1, 0, 0};  // the dim along which the source is contiguous, if it is a transposition
+  long source_start_ = 0, target_start_ = 0;  // of a transposition: elements
   bool transposes_ = false;
   bool empty_ = false;
 };

@@ -52,6 +52,8 @@ struct RoundedRows {
   }
 };
 
+struct CodesOfSums;
+
 /// result = hook(activation(sum + bias[col] + residual[row, col]) + added[row, col]). The hook is called once
 /// for every element, from several threads at the same time.
 struct Epilogue {
@@ -62,6 +64,8 @@ struct Epilogue {
   TileHook hook = nullptr;
   const void* context = nullptr;
   bool hook_takes_tiles = false;  // it costs no more on pieces as small as a register tile
+  /// What the hook does, where that is to make codes and no more: kernels may do it in its place.
+  const CodesOfSums* codes = nullptr;
   /// Of each row of the result, that of the residual; null: the same. Products alone look at it.
   const long* residual_rows = nullptr;
   const float* added = nullptr;  // laid out like the result, or null; not the result's memory

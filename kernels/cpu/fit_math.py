@@ -198,6 +198,14 @@ def far_erfc(t):
 
 
 show_doubles("erf: erfc(x) exp(x^2) in (x - 3) / (x + 3), 1 <= x <= 6", far_erfc, mpf(-1) / 2, mpf(1) / 3, 16)
+show_doubles("erfc: erfc(x) exp(x^2) (1 + 2 x) in the same, 1/2 <= x <= 28",
+             lambda t: far_erfc(t) * (1 + 6 * (1 + t) / (1 - t)), mpf(-5) / 7, mpf(25) / 31, 22)
+eighth = mpmath.tan(mpmath.pi / 8) ** 2 + mpf("1e-4")
+show_doubles("atan: (atan x - x) / x^3 in x^2, |x| <= tan(pi / 8)",
+             power_series(lambda k: mpf(-1) ** (k + 1) / (2 * k + 3), 80), 0, eighth, 12)
+show_doubles("asin: (asin x - x) / x^3 in x^2, |x| <= 1/2",
+             power_series(lambda k: mpmath.binomial(2 * k + 2, k + 1) / mpf(4) ** (k + 1) / (2 * k + 3), 120),
+             0, mpf("0.2501"), 13)
 rest = mpmath.pi / 2
 pieces = []
 for _ in range(3):

@@ -48,6 +48,33 @@ void floats_of_bytes(const std::uint8_t* __restrict row, long count, bool is_sig
     for (long k = 0; k < count; k++) to[k] = (static_cast<float>(row[k]) - zero) * scale;
 }
 
+template <int channels, bool in_planes>
+static void gather_words(const PixelWords& p, std::uint32_t blank, long count, std::uint32_t* __restrict to) {
+  const std::uint8_t* const __restrict from = p.from;
+  const long plane = p.plane, pixel = in_planes ? 1 : p.pixel;
+  for (long i = 0; i < count; i++) {
+    std::uint32_t word = blank;
+    for (int c = 0; c < channels; c++)
+      word ^= static_cast<std::uint32_t>(from[c * plane + i * pixel]) << (8 * c);
+    to[i] = word;
+  }
+}
+
+void words_of_pixels(const PixelWords& p, long count, std::uint32_t* to) {
+  std::uint32_t blank = 0;
+  for (int c = 0; c < 4; c++)
+    blank |= static_cast<std::uint32_t>(c < p.channels ? p.flip : p.blank) << (8 * c);
+  const auto gather = [&]<int channels>() {
+    (p.pixel == 1 ? gather_words<channels, true> : gather_words<channels, false>)(p, blank, count, to);
+  };
+  switch (p.channels) {
+    case 1: return gather.template operator()<1>();
+    case 2: return gather.template operator()<2>();
+    case 3: return gather.template operator()<3>();
+    default: return gather.template operator()<4>();
+  }
+}
+
 void finish_row(const FinishedRow& row, long count, std::uint32_t* __restrict c) {
   const std::uint32_t *const products = row.products, *const b_sums = row.b_sums,
                              *const offsets = row.offsets;

@@ -28,6 +28,17 @@ using FloatsOfBytes = void(const std::uint8_t* row, long count, bool is_signed, 
                            float* to);
 TENON_PER_ISA(FloatsOfBytes, floats_of_bytes, floats_of_bytes)
 
+/// Pixels of one to four channels, each a word: byte c is that of channel c, with `flip`'s bits inverted, and
+/// the bytes of no channel are those of `blank`. Channels lie `plane` bytes apart, pixels `pixel` bytes.
+struct PixelWords {
+  const std::uint8_t* from;
+  long plane, pixel;
+  long channels;
+  std::uint8_t flip, blank;
+};
+using WordsOfPixels = void(const PixelWords& pixels, long count, std::uint32_t* to);
+TENON_PER_ISA(WordsOfPixels, words_of_pixels, words_of_pixels)
+
 /// c[n] = products[n] + least * b_sums[n] + a_sum * offsets[n], modulo 2^32.
 struct FinishedRow {
   const std::uint32_t *products, *b_sums, *offsets;

@@ -4,6 +4,8 @@
 #include "kernels/cpu/loop_pieces.h"
 #include "kernels/cpu/math_double_angles.h"
 #include "kernels/cpu/math_double_error.h"
+#include "kernels/cpu/math_double_hyperbolic.h"
+#include "kernels/cpu/math_double_pairs.h"
 
 namespace tenon::cpu::TENON_ISA {
 
@@ -22,13 +24,27 @@ template <Prim P, class T>
 TENON_INLINE T value_of(T a) {
   if constexpr (std::is_same_v<T, double>) {
     if constexpr (P == Prim::exp) return double_exp(a);
+    if constexpr (P == Prim::exp2) return double_exp2(a);
     if constexpr (P == Prim::expm1) return double_expm1(a);
+    if constexpr (P == Prim::sinh) return double_sinh(a);
+    if constexpr (P == Prim::cosh) return double_cosh(a);
     if constexpr (P == Prim::tanh) return double_tanh(a);
     if constexpr (P == Prim::sigmoid) return double_sigmoid(a);
     if constexpr (P == Prim::log) return double_log(a);
+    if constexpr (P == Prim::log2) return double_log2(a);
+    if constexpr (P == Prim::log10) return double_log10(a);
+    if constexpr (P == Prim::asinh) return double_asinh(a);
+    if constexpr (P == Prim::acosh) return double_acosh(a);
+    if constexpr (P == Prim::atanh) return double_atanh(a);
+    if constexpr (P == Prim::log1p) return double_log1p(a);
     if constexpr (P == Prim::sin) return double_sin(a);
     if constexpr (P == Prim::cos) return double_cos(a);
+    if constexpr (P == Prim::tan) return double_tan(a);
+    if constexpr (P == Prim::asin) return double_asin(a);
+    if constexpr (P == Prim::acos) return double_acos(a);
+    if constexpr (P == Prim::atan) return double_atan(a);
     if constexpr (P == Prim::erf) return double_erf(a);
+    if constexpr (P == Prim::erfc) return double_erfc(a);
   }
   return apply<T>(P, a);
 }
@@ -36,7 +52,8 @@ TENON_INLINE T value_of(T a) {
 /// Functions whose vector code holds for some operands alone: the others, and their neighbours, take the C
 /// library.
 template <Prim P, class T>
-constexpr bool has_domain = ((P == Prim::sin || P == Prim::cos) && std::is_same_v<T, double>) ||
+constexpr bool has_domain = ((P == Prim::sin || P == Prim::cos || P == Prim::tan) &&
+                             std::is_same_v<T, double>) ||
                             (P == Prim::lgamma && std::is_same_v<T, float>);
 template <Prim P, class T>
 TENON_INLINE bool is_in_domain(T a) {
@@ -69,6 +86,37 @@ TENON_INLINE bool are_divided_by_doubles(const std::int64_t* a, const std::int64
   for (long i = 0; i < n; ++i) large |= is_large(a[i]) | is_large(b[i]);
   return large == 0;
 }
+/// Products that are added without being rounded make the rest of a division of doubles exact, where the
+/// quotient, cut, is a whole number that is right or by one too large.
+template <Prim P, class T>
+constexpr bool has_exact_rests =
+#ifdef __FMA__
+    std::is_same_v<T, double> && (P == Prim::fmod || P == Prim::remainder || P == Prim::floor_div);
+#else
+    false;
+#endif
+TENON_INLINE bool have_exact_rests(const double* a, const double* b, long n) {
+  long others = 0;
+  for (long i = 0; i < n; ++i) {
+    const double divisor = __builtin_fabs(b[i]);
+    others += (__builtin_fabs(a[i]) < 0x1p52 * divisor) & (divisor < __builtin_inf()) ? 0 : 1;
+  }
+  return others == 0;
+}
+template <Prim P>
+TENON_INLINE double exact_rest(double a, double b) {
+  const double quotient = __builtin_trunc(a / b);
+  const double rest = __builtin_fma(-quotient, b, a);
+  const bool is_beyond = (rest < 0) != (a < 0) && rest != 0;
+  const double magnitude = __builtin_fabs(rest);
+  const double result = __builtin_copysign(is_beyond ? __builtin_fabs(b) - magnitude : magnitude, a);
+  const bool is_below = result != 0 && (result < 0) != (b < 0);
+  if constexpr (P == Prim::fmod) return result;
+  if constexpr (P == Prim::remainder) return is_below ? result + b : result;
+  const double whole = (a - result) / b - (is_below ? 1 : 0), floored = __builtin_floor(whole);
+  const double nearest = whole - floored > 0.5 ? floored + 1 : floored;
+  return whole == 0 ? __builtin_copysign(0.0, a / b) : nearest;
+}
 /// What P gives for two operands that quotient_by_doubles takes.
 template <Prim P, class Int>
 TENON_INLINE Int divided_by_doubles(Int a, Int b) {
@@ -86,6 +134,11 @@ template <Prim P, class T>
 TENON_INLINE T value_of(T a, T b) {
   if constexpr (divides(P) && std::is_integral_v<T> && sizeof(T) <= 4 && !std::is_same_v<T, bool>)
     return static_cast<T>(divided_by_doubles<P, int>(a, b));
+  if constexpr (std::is_same_v<T, double>) {
+    if constexpr (P == Prim::atan2) return double_atan2(a, b);
+    if constexpr (P == Prim::hypot) return double_hypot(a, b);
+    if constexpr (P == Prim::nextafter) return double_nextafter(a, b);
+  }
   return apply<T>(P, a, b);
 }
 
@@ -111,6 +164,13 @@ void loop(const OpArgs& args) {
         if (are_divided_by_doubles(a, b, n)) {
           TENON_NO_OVERLAP
           for (long i = 0; i < n; ++i) out[i] = divided_by_doubles<P>(a[i], b[i]);
+          return;
+        }
+      }
+      if constexpr (has_exact_rests<P, T>) {
+        if (have_exact_rests(a, b, n)) {
+          TENON_NO_OVERLAP
+          for (long i = 0; i < n; ++i) out[i] = exact_rest<P>(a[i], b[i]);
           return;
         }
       }

@@ -9,20 +9,24 @@
 namespace tenon::cpu {
 
 /// The elements along an axis that each result is made of: `taps` places and weights each.
+template <class T>
 struct ResampleAxis {
   long in = 1, out = 1, taps = 1;
   std::vector<std::int32_t> places;  // [taps][out]
-  std::vector<float> weights;        // [taps][out]
+  std::vector<T> weights;            // [taps][out]
 };
 
-/// Images [images, axes..., inner] in dense float32: a result is the sum over all axes' taps. Channels-last
-/// images have channels as `inner`; others have channels among the images.
+/// Dense images [images, axes..., inner] of T, float or double: a result is the sum over all axes' taps.
+/// Channels-last images have channels as `inner`; others have channels among the images.
+template <class T>
 struct Resample {
   long images = 1, inner = 1;
-  std::vector<ResampleAxis> axes;  // the last one moves fastest; one at least
+  std::vector<ResampleAxis<T>> axes;  // the last one moves fastest; one at least
 };
 
-std::size_t resample_scratch_size(const Resample& resample, int threads);  // bytes
-void resample(const Resample& resample, const float* x, float* y, std::byte* scratch, ThreadPool& pool);
+template <class T>
+std::size_t resample_scratch_size(const Resample<T>& resample, int threads);  // bytes
+template <class T>
+void resample(const Resample<T>& resample, const T* x, T* y, std::byte* scratch, ThreadPool& pool);
 
 }  // namespace tenon::cpu

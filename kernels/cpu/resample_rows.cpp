@@ -1,6 +1,7 @@
 // Weighted sums of rows, and along a row. Built once per ISA.
 #include "kernels/cpu/resample_rows.h"
 
+#include "kernels/cpu/loop_pieces.h"
 #include "kernels/cpu/simd.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -24,10 +25,22 @@ static void sum_some(const float* const* rows, const float* weights, float* to, 
   }
 }
 
-template <int Taps>
-static void along_few(const AlongRow& a, const float* __restrict row, float* __restrict to) {
+/// Of doubles the compiler makes the vectors.
+template <int Sums>
+static void sum_some(const double* const* rows, const double* weights, double* to, long count, bool adds) {
+  TENON_NO_OVERLAP
+  for (long i = 0; i < count; i++) {
+    double sum = adds ? to[i] : 0;
+    TENON_UNROLL
+    for (int r = 0; r < Sums; r++) sum += weights[r] * rows[r][i];
+    to[i] = sum;
+  }
+}
+
+template <int Taps, class T>
+static void along_few(const AlongRow<T>& a, const T* __restrict row, T* __restrict to) {
   for (long x = 0; x < a.out; x++) {
-    float sum = 0;
+    T sum = 0;
     TENON_UNROLL
     for (int t = 0; t < Taps; t++) sum += a.weights[t * a.out + x] * row[a.places[t * a.out + x]];
     to[x] = sum;
@@ -49,7 +62,15 @@ static TENON_INLINE vf at_places(const float* row, vi places) {
 }
 
 /// Pixels of one number each, of any number of taps.
-static void along_pixels(const AlongRow& a, const float* row, float* to) {
+template <class T>
+static void along_pixels(const AlongRow<T>& a, const T* row, T* to, long x = 0) {
+  for (; x < a.out; x++) {
+    T sum = 0;
+    for (long t = 0; t < a.taps; t++) sum += a.weights[t * a.out + x] * row[a.places[t * a.out + x]];
+    to[x] = sum;
+  }
+}
+static void along_pixels(const AlongRow<float>& a, const float* row, float* to) {
   long x = 0;
   for (; x + VL <= a.out; x += VL) {
     vf sum{};
@@ -57,36 +78,32 @@ static void along_pixels(const AlongRow& a, const float* row, float* to) {
       sum += load(a.weights + t * a.out + x) * at_places(row, load(a.places + t * a.out + x));
     store(to + x, sum);
   }
-  for (; x < a.out; x++) {
-    float sum = 0;
-    for (long t = 0; t < a.taps; t++) sum += a.weights[t * a.out + x] * row[a.places[t * a.out + x]];
-    to[x] = sum;
-  }
+  along_pixels<float>(a, row, to, x);
 }
 
-}  // namespace
-
-void sum_rows(const float* const* rows, const float* weights, long sums, float* to, long count) {
+template <class T>
+static void sum_rows(const T* const* rows, const T* weights, long sums, T* to, long count) {
   long r = 0;
   for (; r + 4 <= sums; r += 4) sum_some<4>(rows + r, weights + r, to, count, r > 0);
   for (; r + 2 <= sums; r += 2) sum_some<2>(rows + r, weights + r, to, count, r > 0);
   if (r < sums) sum_some<1>(rows + r, weights + r, to, count, r > 0);
 }
 
-void resample_row(const AlongRow& a, const float* row, float* to) {
+template <class T>
+static void resample_row(const AlongRow<T>& a, const T* row, T* to) {
   if (a.inner == 1 && a.taps == 2) return along_few<2>(a, row, to);
   if (a.inner == 1 && a.taps == 4) return along_few<4>(a, row, to);
   if (a.inner == 1) return along_pixels(a, row, to);
   for (long x = 0; x < a.out; x++) {
-    const float* rows[8];
-    float weights[8];
+    const T* rows[8];
+    T weights[8];
     for (long first = 0; first < a.taps; first += 4) {
       const long sums = a.taps - first < 4 ? a.taps - first : 4;
       for (long t = 0; t < sums; t++) {
         rows[t] = row + a.places[(first + t) * a.out + x] * a.inner;
         weights[t] = a.weights[(first + t) * a.out + x];
       }
-      float* const pixel = to + x * a.inner;
+      T* const pixel = to + x * a.inner;
       if (first > 0) {
         for (long t = 0; t < sums; t++) sum_some<1>(rows + t, weights + t, pixel, a.inner, true);
       } else {
@@ -94,6 +111,21 @@ void resample_row(const AlongRow& a, const float* row, float* to) {
       }
     }
   }
+}
+
+}  // namespace
+
+void sum_rows_f32(const float* const* rows, const float* weights, long sums, float* to, long count) {
+  sum_rows(rows, weights, sums, to, count);
+}
+void sum_rows_f64(const double* const* rows, const double* weights, long sums, double* to, long count) {
+  sum_rows(rows, weights, sums, to, count);
+}
+void resample_row_f32(const AlongRow<float>& axis, const float* row, float* to) {
+  resample_row(axis, row, to);
+}
+void resample_row_f64(const AlongRow<double>& axis, const double* row, double* to) {
+  resample_row(axis, row, to);
 }
 
 }  // namespace tenon::cpu::TENON_ISA

@@ -6,16 +6,21 @@
 namespace tenon::cpu {
 
 /// to[i] = the sum of weights[r] * rows[r][i] for `count` numbers.
-using SumRows = void(const float* const* rows, const float* weights, long sums, float* to, long count);
-TENON_PER_ISA(SumRows, sum_rows, sum_rows)
+template <class T>
+using SumRows = void(const T* const* rows, const T* weights, long sums, T* to, long count);
+TENON_PER_ISA(SumRows<float>, sum_rows_f32, sum_rows_f32)
+TENON_PER_ISA(SumRows<double>, sum_rows_f64, sum_rows_f64)
 
 /// The last axis of one row of pixels of `inner` numbers.
+template <class T>
 struct AlongRow {
   long out, taps, inner;
   const std::int32_t* places;
-  const float* weights;
+  const T* weights;
 };
-using ResampleRow = void(const AlongRow& axis, const float* row, float* to);
-TENON_PER_ISA(ResampleRow, resample_row, resample_row)
+template <class T>
+using ResampleRow = void(const AlongRow<T>& axis, const T* row, T* to);
+TENON_PER_ISA(ResampleRow<float>, resample_row_f32, resample_row_f32)
+TENON_PER_ISA(ResampleRow<double>, resample_row_f64, resample_row_f64)
 
 }  // namespace tenon::cpu

@@ -1,6 +1,7 @@
 // Loops over register tiles: order, cache blocks, tails and the tile hook. Built once per ISA.
 #include "kernels/cpu/row_gemm.h"
 
+#include "kernels/cpu/coded_rows.h"
 #include "kernels/cpu/packed_runs.h"
 #include "kernels/cpu/simd_half.h"
 #include "kernels/cpu/tile_kernel.h"
@@ -119,6 +120,13 @@ long packed_run(const RowGemm& g, const DepthBlock& k) {
 
 // Words between two packed rows: rows a power of two apart would meet in few sets of the cache.
 long packed_pitch(const RowGemm& g, const DepthBlock& k) { return k.runs * packed_run(g, k) + VL; }
+
+// Do tiles make codes of their sums?
+bool makes_codes(const RowGemm& g, const DepthBlock& k) {
+  const Epilogue& e = g.epilogue;
+  return e.codes && g.integers && k.first && k.last && !e.residual && e.activation == Activation::none &&
+         !e.added && form_of(g) == TileForm::bytes && runs_byte_dot();
+}
 
 class Block {
  public:
@@ -244,6 +252,11 @@ class Block {
       tile.added = e.added ? e.added + col : nullptr;
       tile.added_row = offsets_.added + row;
     }
+    if (makes_codes(g_, k)) {
+      tile.codes = e.codes;
+      tile.codes_stride = e.codes->stride;
+      tile.codes_to = e.codes->to + (g_.hook_row + tiles_.first(t)) * e.codes->stride + g_.hook_col + col;
+    }
     // Whole panels, as many at once as the kernel takes; then those one by one; then a last narrow one.
     const long whole = smaller(panel_end, g_.cols / panel_cols) - panel;
     const long together = whole - whole % panels_at_once(rows);
@@ -330,6 +343,7 @@ class Block {
     if (tile.partial) tile.partial += cols;
     if (tile.bias) tile.bias += cols;
     if (tile.integer_scales) tile.integer_offsets += cols, tile.integer_scales += cols;
+    if (tile.codes_to) tile.codes_to += cols;
     if (tile.residual) tile.residual += cols;
     if (tile.added) tile.added += cols;
     if (rounded.residual) rounded.residual = tile.rounding->further(rounded.residual, cols);
@@ -348,11 +362,12 @@ class Block {
 
 // Tiles round themselves; a hook and what is only stored in 16 bits take the hot tile.
 bool through_hot_tile(const RowGemm& g, const DepthBlock& k) {
-  return !g.epilogue.rounded && (g.c_halves || (g.epilogue.hook && k.last));
+  return !g.epilogue.rounded && !makes_codes(g, k) && (g.c_halves || (g.epilogue.hook && k.last));
 }
 
 bool hook_takes_tiles(const RowGemm& g, const DepthBlock& k) {
-  return k.last && g.epilogue.hook && g.epilogue.hook_takes_tiles && !g.epilogue.rounded && !g.c_halves;
+  return k.last && g.epilogue.hook && g.epilogue.hook_takes_tiles && !g.epilogue.rounded && !g.c_halves &&
+         !makes_codes(g, k);
 }
 
 // The hook takes each tile as soon as it is there: a line of the cache of bytes wide.
@@ -387,7 +402,8 @@ void run_tiles(const RowGemm& g, const Block& block, const RowTiles& tiles, cons
     const auto outer = g.schedule.outer;
     const bool small = k.runs * k.length * g.cols <= small_b;
     const bool rows_outside = outer == Schedule::Outer::rule ? small : outer == Schedule::Outer::rows;
-    const long step = rows_outside || t_end == t_begin + 1 ? part.panel_end - part.panel_begin : 1;
+    const long together = makes_codes(g, k) ? larger(1, 64 / panel_cols) : 1;  // a line of the cache
+    const long step = rows_outside || t_end == t_begin + 1 ? part.panel_end - part.panel_begin : together;
     for (long p = part.panel_begin; p < part.panel_end; p += step) {
       for (long t = t_begin; t < t_end; t++) {
         const bool is_last = p + step >= part.panel_end;

@@ -7,6 +7,7 @@ namespace {
 
 struct Floats {
   static constexpr bool sums_are_integers = false;
+  static constexpr bool makes_codes = false;
   static constexpr int depth = 1;
   static constexpr int vector_words = VL;
   using Stored = vf;
@@ -38,6 +39,7 @@ struct BfloatPairs : Floats {
 // Bytes 0 and 2 of each word, then 1 and 3, as pairs of 16 bits.
 struct Bytes : Floats {
   static constexpr bool sums_are_integers = true;
+  static constexpr bool makes_codes = false;
   static TENON_INLINE vf add(vf sum, vf x, vf factor) {
     const vu a = reinterpret_cast<vu>(x), b = reinterpret_cast<vu>(factor), s = reinterpret_cast<vu>(sum);
     const vu even = a & 0x00ff00ffu, odd = (a >> 8) & 0x00ff00ffu;

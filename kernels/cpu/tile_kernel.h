@@ -25,12 +25,12 @@ enum class TileForm {
 };
 /// Can this CPU run tiles of this form?
 bool runs_tile(TileForm form);
-/// Has it an instruction for those of bytes?
+/// Has it an instruction for those of bytes? Its tiles make codes, too.
 bool runs_byte_dot();
 
 /// The operands of one row tile and some consecutive column panels. Offsets and strides count words of four
-/// bytes: an element in float32, a pair of 16-bit ones. partial, residual, added, rounded, bias and
-/// those of integers move on by panel_cols with each panel, c by c_panel_stride.
+/// bytes: an element in float32, a pair of 16-bit ones. partial, residual, added, rounded, bias,
+/// those of integers and codes move on by panel_cols with each panel, c by c_panel_stride.
 struct Tile {
   const float* a;
   const long* a_row;
@@ -54,6 +54,10 @@ struct Tile {
   const std::int32_t* integer_offsets = nullptr;
   const float* integer_scales = nullptr;
   const float* bias;
+  // Of integers: codes are all that follows the bias, and all that is stored, these bytes apart. Null: none.
+  const CodesOfSums* codes = nullptr;
+  std::uint8_t* codes_to = nullptr;
+  long codes_stride = 0;
   Activation activation;
   const float* added;  // behind the activation; null: nothing
   const long* added_row;

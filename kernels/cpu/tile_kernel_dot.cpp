@@ -8,6 +8,7 @@ namespace {
 // count as zero (Intel's manual, VDPBF16PS).
 struct DotOfPairs {
   static constexpr bool sums_are_integers = false;
+  static constexpr bool makes_codes = false;
   static constexpr int depth = 1;
   static constexpr int vector_words = VL;
   using Stored = vf;

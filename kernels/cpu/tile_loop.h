@@ -57,17 +57,15 @@ static TENON_INLINE void add_rows(vf (&sum)[Rows][Vectors], const float* from, c
       });
 }
 
-// Makes the numbers of sums that are integers. Columns lie in whole vectors.
+// Makes the numbers of sums that are integers and began as offsets. Columns lie in whole vectors.
 template <int Rows, int Vectors>
-static TENON_INLINE void scale_integers(vf (&sum)[Rows][Vectors], const std::int32_t* offsets,
-                                        const float* scales) {
+static TENON_INLINE void scale_integers(vf (&sum)[Rows][Vectors], const float* scales) {
   TENON_UNROLL
   for (int j = 0; j < Vectors; j++) {
-    const vi offset = load(offsets + j * VL);
     const vf scale = load(scales + j * VL);
     TENON_UNROLL
     for (int i = 0; i < Rows; i++)
-      sum[i][j] = __builtin_convertvector(reinterpret_cast<vi>(sum[i][j]) + offset, vf) * scale;
+      sum[i][j] = __builtin_convertvector(reinterpret_cast<vi>(sum[i][j]), vf) * scale;
   }
 }
 
@@ -79,6 +77,7 @@ static TENON_INLINE void scale_integers(vf (&sum)[Rows][Vectors], const std::int
 //   factor<k>(stored) -> a vector of columns for word k
 //   add(sum, x, factor)
 //   sums_are_integers
+//   makes_codes       then store_codes(t, col, sum, last_lanes) does what Tile::codes says
 template <class Form, int Depth, int Rows, int Vectors, class Pointers>
 static TENON_INLINE void add_step(vf (&sum)[Rows][Vectors], const Pointers& a, long k, const float* b,
                                   long b_panel_stride) {
@@ -116,10 +115,25 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
     const long col = panel * panel_cols;
     float* c = t.c + panel * t.c_panel_stride;
     vf sum[Rows][Vectors];
+    vf begin[Vectors] = {};
+    if constexpr (Form::sums_are_integers) {
+      if (t.integer_scales) {
+        TENON_UNROLL
+        for (int j = 0; j < Vectors; j++) begin[j] = from_bits(load(t.integer_offsets + col + j * VL));
+      }
+    }
     TENON_UNROLL
     for (int i = 0; i < Rows; i++) {
       TENON_UNROLL
-      for (int j = 0; j < Vectors; j++) sum[i][j] = vf{};
+      for (int j = 0; j < Vectors; j++) sum[i][j] = begin[j];
+    }
+    const bool makes_codes = Form::makes_codes && t.codes;
+    TENON_UNROLL
+    for (int i = 0; i < Rows; i++) {
+      if (makes_codes) {
+        __builtin_prefetch(t.codes_to + col + i * t.codes_stride, 1);
+        continue;
+      }
       __builtin_prefetch(c + t.c_row[i], 1);
       if (has_second_line) __builtin_prefetch(c + t.c_row[i] + line_words, 1);
     }
@@ -161,8 +175,14 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
         }
       }
     }
+    if constexpr (Form::makes_codes) {
+      if (makes_codes) {
+        Form::store_codes(t, col, sum, last_lanes);
+        continue;
+      }
+    }
     if constexpr (Form::sums_are_integers) {
-      if (t.integer_scales) scale_integers(sum, t.integer_offsets + col, t.integer_scales + col);
+      if (t.integer_scales) scale_integers(sum, t.integer_scales + col);
     }
     if (t.partial) add_rows(sum, t.partial + col, t.partial_row, last_lanes);
     if (t.bias) {

@@ -11,7 +11,7 @@ namespace tenon::cpu {
 /// std::int64_t; integers wrap around.
 template <class T>
 struct TypedConv {
-  ConvShape shape;  // not transposed
+  ConvShape shape;
   const T* x = nullptr;
   const T* weights = nullptr;
   const T* bias = nullptr;  // [Cout]; null: none

@@ -34,10 +34,6 @@ TENON_INLINE void put(float* p, vf v, int lanes) {
   }
 }
 
-long tiles_of(const ConvShape& s, long tile) {
-  return s.N * ((s.out(s.w) + tile - 1) / tile) * ((s.out(s.h) + tile - 1) / tile);
-}
-
 // f.operator()<tile>()
 template <class F>
 TENON_INLINE void with_tile(long tile, F f) {
@@ -321,7 +317,7 @@ void transform_weights(const ConvShape& s, const float* weights, float* packed, 
 }  // namespace
 
 long winograd_block_tiles(const ConvShape& s, long tile) {
-  const long all = tiles_of(s, tile);
+  const long all = winograd_tiles(s, tile);
   // Few tiles: all at once, so that the weights are read once.
   if (all <= 16) return all;
   return VL == 16 ? tile_rows : 3 * tile_rows;
@@ -359,7 +355,7 @@ void winograd_multiply(const WinogradBlock& b, WinogradRange products) {
   // one block to the next. Else panel by panel: each tile brings its share of the next one, which comes from
   // memory.
   constexpr long small_weights = 65536;
-  const bool stay = b.tiles < tiles_of(s, b.tile) && s.Cin * panels * panel_cols <= small_weights;
+  const bool stay = b.tiles < winograd_tiles(s, b.tile) && s.Cin * panels * panel_cols <= small_weights;
   const bool by_rows = rows.count == 1 || stay;
   const auto outer = b.run->schedule.outer;
   const bool rows_outside = outer == Schedule::Outer::rule ? by_rows : outer == Schedule::Outer::rows;

@@ -6,6 +6,11 @@
 
 namespace tenon::cpu {
 
+/// Tiles of all images of a batch.
+[[gnu::always_inline]] inline long winograd_tiles(const ConvShape& s, long tile) {
+  return s.N * ((s.out(s.h) + tile - 1) / tile) * ((s.out(s.w) + tile - 1) / tile);
+}
+
 /// Where a tile lies in the output image.
 struct TilePlace {
   long image;

@@ -34,7 +34,7 @@ struct Geometry {
   Geometry(const ConvShape& s, long tile, int threads, const Schedule& how) {
     points = points_of(tile);
     panels = panels_of(s);
-    tiles = s.N * cut(s.out(s.h), tile) * cut(s.out(s.w), tile);
+    tiles = winograd_tiles(s, tile);
     block_tiles = scaled(std::max(1L, winograd_block_tiles(s, tile)), how.block);
     using enum Schedule::Split;
     blocks_in_parallel = threads > 1 && how.split != columns && (how.split == rows || blocks() >= threads);

@@ -95,6 +95,15 @@ GPU_INLINE int rank_among(int n, int i, Before before) {
   return rank;
 }
 
+/// Of row i (base/orientation.h).
+GPU_INLINE double orientation_of_row(const Work& v, int i) {
+  double largest = 0;
+  for (int j = 0; j < v.columns; ++j) largest = fabs(v(i, j)) > largest ? fabs(v(i, j)) : largest;
+  for (int j = 0; j < v.columns; ++j)
+    if (fabs(v(i, j)) >= 0.6 * largest) return v(i, j) < 0 ? -1 : 1;
+  return 1;
+}
+
 /// Eigenvalues, ascending, and eigenvectors (columns) of the matrix whose lower triangle is x's.
 template <class X, class Y>
 GPU_INLINE void find_eigh(const View<X>& given, const View<Y>& values, const View<Y>& vectors, Memory memory,
@@ -113,8 +122,9 @@ GPU_INLINE void find_eigh(const View<X>& given, const View<Y>& values, const Vie
   const auto before = [&](int i, int k) { return x(i, i) < x(k, k); };
   for (int i = thread(); i < n; i += threads()) {
     const int to = rank_among(n, i, before);
+    const double sign = orientation_of_row(v, i);
     values(0, to) = convert<Y>(x(i, i));
-    for (int j = 0; j < n; ++j) vectors(j, to) = convert<Y>(v(i, j));
+    for (int j = 0; j < n; ++j) vectors(j, to) = convert<Y>(sign * v(i, j));
   }
 }
 
@@ -213,10 +223,11 @@ GPU_INLINE void decompose_wide(const View<X>& given, const View<Y>& p, const Vie
   int whole = 0;  // rows that stand for a singular value
   for (int i = 0; i < k; ++i) {
     const int to = rank_among(k, i, before);
+    const double sign = orientation_of_row(turned, i);
     whole += lengths[i] > least ? 1 : 0;
     if (thread() == 0) s(0, to) = convert<Y>(lengths[i]);
-    for (int j = thread(); j < k; j += threads()) p(to, j) = convert<Y>(turned(i, j));
-    for (int j = thread(); j < n; j += threads()) rows(to, j) = x(i, j) / lengths[i];
+    for (int j = thread(); j < k; j += threads()) p(to, j) = convert<Y>(sign * turned(i, j));
+    for (int j = thread(); j < n; j += threads()) rows(to, j) = sign * x(i, j) / lengths[i];
   }
   __syncthreads();
   for (int i = whole; i < r.rows; ++i) complete_row(rows, i, dots);

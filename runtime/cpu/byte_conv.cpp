@@ -24,6 +24,7 @@ class ByteConvStep : public CpuStep {
                             .in_bytes = in_bytes ? frame.at<const std::uint8_t>(in) : nullptr,
                             .in_is_signed = in_is_signed,
                             .in_stride = in_stride,
+                            .in_plane = in_plane,
                             .in_scale = grid_.scale,
                             .least = grid_.least,
                             .packed = frame.at<const float>(packed),
@@ -34,7 +35,7 @@ class ByteConvStep : public CpuStep {
   }
 
   Address in, packed, out;
-  long in_stride = 0, out_stride = 0;
+  long in_stride = 0, in_plane = 1, out_stride = 0;
   bool in_bytes = false, in_is_signed = false, out_bytes = false;  // in memory
 
  private:
@@ -59,6 +60,15 @@ std::optional<ByteConvCall> match(const Planner& planner, const Group& group) {
   return call && cpu::byte_conv_supports(call->conv.shape) ? call : std::nullopt;
 }
 
+// The kernel reads a few channels of bytes as they lie: those of pictures are planes.
+bool may_lie_in_planes(const ByteConvCall& call) {
+  constexpr long most_channels = 4;
+  return is_byte(call.conv.x->dtype()) && !call.conv.shape.transposed && call.conv.shape.Cin <= most_channels;
+}
+bool is_readable(const ByteConvCall& call, const Strided& image, const Order& order) {
+  return row_stride(image, order) || (may_lie_in_planes(call) && image.is_contiguous());
+}
+
 void emit(Planner& planner, const Group& group, const ByteConvCall& call, CpuEpilogue epilogue,
           const CandidateInfo& info) {
   const Order& order = info.order;
@@ -68,13 +78,16 @@ void emit(Planner& planner, const Group& group, const ByteConvCall& call, CpuEpi
       cpu::byte_conv_packed_size(shape), [&](const Tensor&, float* to, ThreadPool& pool) {
         cpu::pack_byte_conv(shape, numbers_of(call.numbers.filters), to, pool);
       });
-  const PlannedTensor in = planner.rows(call.conv.x, order);
+  const PlannedTensor in =
+      planner.copied(call.conv.x, order, [&](const PlannedTensor& t) { return is_readable(call, t, order); });
   const PlannedTensor out = epilogue.place_result(planner, group, order);
   std::vector<PlannedTensor> reads = epilogue.reads();
   reads.insert(reads.end(), {in, packed});
   auto step = std::make_unique<ByteConvStep>(shape, call.numbers.image, std::move(epilogue));
   step->in = in.address();
-  step->in_stride = *row_stride(in, order);
+  const auto stride = row_stride(in, order);
+  step->in_stride = stride.value_or(1);
+  if (!stride) step->in_plane = shape.in_pixels();
   step->in_bytes = is_byte(in.dtype());
   step->in_is_signed = in.dtype() == DType::i8;
   step->out_bytes = is_byte(out.dtype());
@@ -95,7 +108,7 @@ std::vector<Candidate> lower_byte_conv(const Planner& planner, const Group& grou
   Work work = conv.work();
   work.bytes += epilogue->match().bytes() - 0.75 * bytes_of(conv.weights_value->type());
   const double copies =
-      planner.estimate_copy(conv.x, [&](const Strided& t) { return row_stride(t, order).has_value(); });
+      planner.estimate_copy(conv.x, [&](const Strided& t) { return is_readable(*call, t, order); });
   // The products are four times as fast as those of float32; each number is written as a byte before.
   constexpr double cost_of_number = 8;
   const double numbers = bytes_of(conv.x->type()) / static_cast<double>(size_of(conv.x->dtype()));

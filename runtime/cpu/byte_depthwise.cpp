@@ -1,4 +1,5 @@
-// Depthwise convolutions of images that lie in memory as bytes.
+// Depthwise convolutions of images that lie in memory as bytes: of integers where the filters are such, else
+// in float32.
 #include "kernels/cpu/byte_depthwise.h"
 
 #include <algorithm>
@@ -8,12 +9,14 @@
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/conv.h"
 #include "kernels/cpu/byte_conv.h"
+#include "kernels/cpu/integer_depthwise.h"
 #include "runtime/byte_images.h"
-#include "runtime/calls/conv.h"
+#include "runtime/calls/byte_conv.h"
 #include "runtime/centred_bytes.h"
 #include "runtime/constant_value.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/pack.h"
+#include "runtime/cpu/quantized_pack.h"
 #include "runtime/cpu/step.h"
 
 namespace tenon {
@@ -35,6 +38,30 @@ class ByteDepthwiseStep : public CpuStep {
   }
 
   cpu::ByteDepthwise numbers;
+  Address in, packed, out;
+  bool out_bytes = false;  // in memory
+
+ private:
+  ConvShape shape_;
+  CpuEpilogue epilogue_;
+};
+
+class IntegerDepthwiseStep : public CpuStep {
+ public:
+  IntegerDepthwiseStep(const ConvShape& shape, CpuEpilogue epilogue)
+      : shape_(shape), epilogue_(std::move(epilogue)) {}
+
+  void compute(const CpuFrame& frame) const override {
+    CpuEpilogue::Running running;
+    cpu::IntegerDepthwise run = numbers;
+    run.in = frame.at<const std::uint8_t>(in);
+    run.packed = frame.at<const float>(packed);
+    run.out = out_bytes ? nullptr : frame.at<float>(out);
+    run.epilogue = epilogue_.bind(frame, running, 0, out_bytes ? &out : nullptr);
+    cpu::integer_depthwise(shape_, run, reinterpret_cast<std::uint8_t*>(frame.scratch), frame.pool);
+  }
+
+  cpu::IntegerDepthwise numbers;
   Address in, packed, out;
   bool out_bytes = false;  // in memory
 
@@ -96,6 +123,35 @@ void emit(Planner& planner, const Group& group, const Call& call, CpuEpilogue ep
   planner.emit(std::move(step), group.node(), std::move(reads), {out});
 }
 
+// Of integers.
+void emit_integers(Planner& planner, const Group& group, const ByteConvCall& call, CpuEpilogue epilogue,
+                   const CandidateInfo& info) {
+  const Order& order = info.order;
+  const ConvShape& shape = call.conv.shape;
+  const cpu::ByteScale image{-call.numbers.image.least, call.numbers.image.scale};
+  const QuantizedMatrix& filters = call.numbers.filters;
+  const PlannedTensor packed =
+      packed_floats(planner, filters.first_weight(), info.weights + " of " + filters.text(),
+                    cpu::integer_depthwise_packed_size(shape), [&](const Tensor&, float* to, ThreadPool&) {
+                      cpu::pack_integer_depthwise(shape, numbers_of(filters), image, to);
+                    });
+  const PlannedTensor in = planner.rows(call.conv.x, order);
+  const PlannedTensor out = epilogue.place_result(planner, group, order);
+  std::vector<PlannedTensor> reads = epilogue.reads();
+  reads.insert(reads.end(), {in, packed});
+  auto step = std::make_unique<IntegerDepthwiseStep>(shape, std::move(epilogue));
+  step->numbers = {.in_is_signed = in.dtype() == DType::i8,
+                   .in_stride = *row_stride(in, order),
+                   .zero = image.zero,
+                   .out_stride = *row_stride(out, order)};
+  step->in = in.address();
+  step->packed = packed.address();
+  step->out = out.address();
+  step->out_bytes = is_byte(out.dtype());
+  step->scratch_bytes = info.scratch_bytes;
+  planner.emit(std::move(step), group.node(), std::move(reads), {out});
+}
+
 std::vector<Candidate> lower_byte_depthwise(const Planner& planner, const Group& group) {
   const auto call = match(group);
   if (!call) return {};
@@ -107,16 +163,27 @@ std::vector<Candidate> lower_byte_depthwise(const Planner& planner, const Group&
   work.bytes += epilogue->match().bytes();
   const double copies =
       planner.estimate_copy(conv.x, [&](const Strided& t) { return row_stride(t, order).has_value(); });
-  constexpr double cost_of_flop = 4;  // as that of float32 in conv_cost
-  const auto scratch =
-      static_cast<std::size_t>(cpu::byte_depthwise_scratch_size(conv.shape, planner.threads()));
-  const CandidateInfo info{.kernel = "byte depthwise" + epilogue->text(),
-                           .work = work,
-                           .seconds = copies + planner.estimate(cost_of_flop * work.flops, work.bytes),
-                           .order = order,
-                           .weights = fmt::format("bytes depthwise {}, {} {}", conv.shape.Cin,
-                                                  conv.shape.h.kernel, conv.shape.w.kernel),
-                           .scratch_bytes = scratch * sizeof(float)};
+  CandidateInfo info{.kernel = "byte depthwise" + epilogue->text(), .work = work, .order = order};
+  const auto seconds = [&](double cost_of_flop) {
+    return copies + planner.estimate(cost_of_flop * work.flops, work.bytes);
+  };
+  const ConvShape& shape = conv.shape;
+  auto integers = epilogue->is_hook() && cpu::integer_depthwise_supports(shape)
+                      ? ByteConvCall::match(planner, group)
+                      : std::nullopt;
+  if (integers) {
+    const NumberGrid& image = integers->numbers.image;
+    info.seconds = seconds(1);
+    info.weights = fmt::format("integers depthwise {}, {} {}, {} {}", shape.Cin, shape.h.kernel,
+                               shape.w.kernel, image.least, image.scale);
+    info.scratch_bytes =
+        static_cast<std::size_t>(cpu::integer_depthwise_scratch_size(shape, planner.threads()));
+    return {{info, [=](Planner& p, const Group& g) { emit_integers(p, g, *integers, *epilogue, info); }}};
+  }
+  info.seconds = seconds(4);  // as that of float32 in conv_cost
+  info.weights = fmt::format("bytes depthwise {}, {} {}", shape.Cin, shape.h.kernel, shape.w.kernel);
+  info.scratch_bytes =
+      static_cast<std::size_t>(cpu::byte_depthwise_scratch_size(shape, planner.threads())) * sizeof(float);
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, info); }}};
 }
 

@@ -20,12 +20,13 @@ class Recogniser {
  public:
   explicit Recogniser(const LoopProgram& program) : program_(program), patterns_(program) {}
 
-  /// Steps that the kernel takes one after the other.
-  std::optional<CodedProgram> steps() {
+  /// Steps that the kernel takes one after the other, in one pass or in two.
+  std::vector<CodedPass> steps() const {
     Reg x = program_.code.instructions.back().args[0];
-    CodedRows& rows = found_.rows;
+    CodedPass last;
+    CodedRows& rows = last.rows;
     if (const auto quantised = take_codes(x)) {
-      if (program_.code.operands.back().dtype != patterns_.at(x).type) return std::nullopt;
+      if (program_.code.operands.back().dtype != patterns_.at(x).type) return {};
       rows.result = CodedRows::Result::codes;
       rows.last = quantised->how;
       x = quantised->of;
@@ -40,43 +41,43 @@ class Recogniser {
       rows.activation = activation->function;
       x = activation->of;
     }
-    x = take_residual(x).value_or(x);
-    if (const auto rounded = take_rounded(x)) {
-      rows.rounds = true;
-      rows.first = rounded->codes;
-      rows.of_first = rounded->meaning;
-      x = rounded->of;
-    }
+    x = take_sum(x, last);
     const bool has_codes =
         rows.rounds || rows.result != CodedRows::Result::floats || is_byte(rows.residual_type);
-    const bool is_tile = patterns_.at(x).op == LoopOp::tile && patterns_.at(x).type == DType::f32;
-    if (!is_tile || !has_codes) return std::nullopt;
-    return std::move(found_);
+    if (!has_codes) return {};
+    if (is_tile(x)) return {std::move(last)};
+    CodedPass first;
+    x = take_sum(x, first);
+    if (!is_tile(x)) return {};
+    return {std::move(first), std::move(last)};
   }
 
-  /// Whatever is a function of the tile's codes.
-  std::optional<CodedProgram> table() const {
+  /// Whatever is a function of the tile's codes, or of those of a sum with them.
+  std::vector<CodedPass> table() const {
     const Reg result = program_.code.instructions.back().args[0];
-    CodedProgram found;
+    CodedPass found;
     cpu::CodedRows& rows = found.rows;
     const auto meaning = take_meaning(result);
     const Reg last = meaning ? meaning->of : result;
-    if (!is_cast(last, DType::u8) && !is_cast(last, DType::i8)) return std::nullopt;
+    if (!is_cast(last, DType::u8) && !is_cast(last, DType::i8)) return {};
     if (meaning) rows.of_last = meaning->how;
     rows.result = meaning ? CodedRows::Result::rounded : CodedRows::Result::codes;
     rows.of_signed = is_cast(last, DType::i8);
-    if (!meaning && program_.code.operands.back().dtype != patterns_.at(last).type) return std::nullopt;
+    if (!meaning && program_.code.operands.back().dtype != patterns_.at(last).type) return {};
     rows.by_table = true;
     for (Reg r = 0; r < last; ++r) {
       const auto first = take_codes(r);
-      if (!first || patterns_.at(first->of).op != LoopOp::tile) continue;
-      const auto function = function_of(r, last);
+      const auto function = first ? function_of(r, last) : std::nullopt;
       if (!function) continue;
+      CodedPass before;
+      const Reg of = is_tile(first->of) ? first->of : take_sum(first->of, before);
+      if (!is_tile(of)) continue;
       rows.first = first->how;
       rows.table = values_of(*function);
-      return found;
+      if (of == first->of) return {std::move(found)};
+      return {std::move(before), std::move(found)};
     }
-    return std::nullopt;
+    return {};
   }
 
  private:
@@ -174,6 +175,7 @@ class Recogniser {
     if (!scaled) scaled = with_constant(r, Prim::mul);
     if (!scaled) return std::nullopt;
     how.scale = scaled->how;
+    if (!(how.scale >= 0x1p-60F && how.scale <= 0x1p60F)) return std::nullopt;
     return Taken<cpu::Quantise>{how, scaled->of};
   }
 
@@ -185,6 +187,7 @@ class Recogniser {
     how.scale = scaled->how;
     r = scaled->of;
     if (const auto shifted = with_constant(r, Prim::sub)) {
+      if (!is_whole(shifted->how, -255, 255)) return std::nullopt;
       how.zero = shifted->how;
       r = shifted->of;
     }
@@ -202,22 +205,37 @@ class Recogniser {
   std::optional<LoopOperand> rows_of(Reg r) const {
     if (patterns_.at(r).op != LoopOp::load) return std::nullopt;
     LoopOperand from = program_.operand(static_cast<std::size_t>(patterns_.at(r).operand));
-    const bool fits = from.strides[0] > 0 && from.strides[1] == 1 && from.offset == 0;
+    const bool fits = from.strides[0] >= 0 && from.strides[1] == 1 && from.offset == 0;
     return fits ? std::optional(std::move(from)) : std::nullopt;
   }
 
+  bool is_tile(Reg r) const {
+    return patterns_.at(r).op == LoopOp::tile && patterns_.at(r).type == DType::f32;
+  }
+
+  // What codes are made of to which something is added; each step may be absent.
+  Reg take_sum(Reg x, CodedPass& pass) const {
+    x = take_residual(x, pass).value_or(x);
+    const auto rounded = take_rounded(x);
+    if (!rounded) return x;
+    pass.rows.rounds = true;
+    pass.rows.first = rounded->codes;
+    pass.rows.of_first = rounded->meaning;
+    return rounded->of;
+  }
+
   // The other summand of a load of floats or bytes.
-  std::optional<Reg> take_residual(Reg sum) {
+  std::optional<Reg> take_residual(Reg sum, CodedPass& pass) const {
     if (!patterns_.is(sum, Prim::add)) return std::nullopt;
     const auto& args = patterns_.at(sum).args;
     for (const std::size_t side : {1U, 0U}) {
       const auto meaning = take_meaning(args[side]);
       auto rows = rows_of(meaning ? meaning->of : args[side]);
       if (!rows || !(meaning ? is_byte(rows->dtype) : rows->dtype == DType::f32)) continue;
-      found_.rows.adds = true;
-      found_.rows.residual_type = rows->dtype;
-      if (meaning) found_.rows.of_residual = meaning->how;
-      found_.residual = std::move(rows);
+      pass.rows.adds = true;
+      pass.rows.residual_type = rows->dtype;
+      if (meaning) pass.rows.of_residual = meaning->how;
+      pass.residual = std::move(rows);
       return args[1 - side];
     }
     return std::nullopt;
@@ -225,15 +243,14 @@ class Recogniser {
 
   const LoopProgram& program_;
   cpu::LoopPatterns patterns_;
-  CodedProgram found_;
 };
 
 }  // namespace
 
-std::optional<CodedProgram> coded_program(const LoopProgram& program) {
-  Recogniser recogniser(program);
-  if (auto steps = recogniser.steps()) return steps;
-  return recogniser.table();
+std::vector<CodedPass> coded_passes(const LoopProgram& program) {
+  const Recogniser recogniser(program);
+  auto steps = recogniser.steps();
+  return steps.empty() ? recogniser.table() : steps;
 }
 
 }  // namespace tenon

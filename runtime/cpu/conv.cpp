@@ -139,9 +139,13 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
     Work moved = work;
     moved.bytes = images + packed;
     const double cost = cpu::conv_cost(call->shape, a, in_is_bf16);
-    const double seconds = cpu::conv_streams_weights(a)
-                               ? std::max(planner.estimate(cost, images), planner.estimate(0, packed))
-                               : planner.estimate(cost, moved.bytes);
+    double seconds = planner.estimate(cost, moved.bytes);
+    if (cpu::conv_streams_weights(a)) {
+      const auto [shorter, longer] =
+          std::minmax({planner.estimate(cost, images), planner.estimate(0, packed)});
+      constexpr double apart = 0.1;  // of the shorter one
+      seconds = longer + apart * shorter;
+    }
     const CandidateInfo info{.kernel = std::string(cpu::name(a)) + epilogue->text(),
                              .work = moved,
                              .seconds = copies + seconds,

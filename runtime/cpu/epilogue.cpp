@@ -159,12 +159,14 @@ std::optional<CpuEpilogue> CpuEpilogue::compile(Epilogue epilogue, std::int64_t 
     }
     return compiled;
   }
-  if (auto known = coded_program(*e.program)) {
-    compiled.coded_ = known->rows;
-    if (known->residual) {
-      compiled.added_ = static_cast<std::size_t>(known->residual->buffer);
-      compiled.added_row_stride_ = known->residual->strides[0];
-    }
+  for (const tenon::CodedPass& pass : coded_passes(*e.program)) {
+    CodedPass& coded = compiled.coded_.emplace_back(CodedPass{.rows = pass.rows});
+    if (!pass.residual) continue;
+    coded.added = static_cast<std::size_t>(pass.residual->buffer);
+    coded.added_row_stride = pass.residual->strides[0];
+  }
+  if (!compiled.coded_.empty()) {
+    if (compiled.coded_.size() == 1) compiled.codes_ = cpu::CodesOfSums::of(compiled.coded_[0].rows);
     return compiled;
   }
   if (e.program->shape.dims[1] < fewest || e.operands.size() + 1 > max_buffers) return std::nullopt;
@@ -181,11 +183,15 @@ std::optional<CpuEpilogue> CpuEpilogue::compile(Epilogue epilogue, std::int64_t 
 
 std::string CpuEpilogue::text() const {
   if (kernel_) return epilogue_.text();
-  if (coded_) {
+  if (!coded_.empty()) {
     Epilogue before = epilogue_;
     before.program.reset();
-    return before.text() + (added_ ? "+residual" : "") + std::string(name(coded_->activation.kind)) +
-           (coded_->by_table ? "+table" : "+codes");
+    std::string text = before.text();
+    for (const CodedPass& pass : coded_) {
+      if (pass.added) text += pass.added_row_stride == 0 ? "+bias" : "+residual";
+      text += name(pass.rows.activation.kind);
+    }
+    return text + (coded_.back().rows.by_table ? "+table" : "+codes");
   }
   Epilogue in_kernel = epilogue_;
   in_kernel.program.reset();
@@ -194,6 +200,11 @@ std::string CpuEpilogue::text() const {
   const std::string_view type = rounded_->to == cpu::RoundedRows::To::f16 ? "+f16" : "+bf16";
   return fmt::format("{}{}{}{}", in_kernel.text(), type, added_ ? "+residual" : "",
                      name(rounded_->activation.kind));
+}
+
+bool CpuEpilogue::is_hook() const {
+  const bool adds_behind = added_ && !rounded_;
+  return !epilogue_.residual && activation_ == cpu::Activation::none && !adds_behind;
 }
 
 PlannedTensor CpuEpilogue::place_result(Planner& planner, const Group& group, const Order& order) {
@@ -206,7 +217,7 @@ PlannedTensor CpuEpilogue::place_result(Planner& planner, const Group& group, co
 
 void CpuEpilogue::write_bytes(long row_stride) {
   codes_stride_ = row_stride;
-  if (coded_) return;
+  if (!coded_.empty()) return;
   LoopProgram program = *epilogue_.program;
   set_row_stride(program, row_stride);
   kernel_ = cpu::LoopKernel::compile_epilogue(program, piece_rows, piece_cols);
@@ -236,7 +247,7 @@ cpu::Epilogue CpuEpilogue::bind(const CpuFrame& frame, Running& running, long fi
   if (bias_) epilogue.bias = frame.at<const float>(*bias_);
   if (residual_) epilogue.residual = frame.at<const float>(*residual_);
   epilogue.activation = activation_;
-  if (added_ && !rounded_ && !coded_) {
+  if (added_ && !rounded_) {
     epilogue.added = frame.at<const float>(buffers_[*added_]);
     epilogue.added_stride = added_row_stride_;
   }
@@ -253,12 +264,19 @@ cpu::Epilogue CpuEpilogue::bind(const CpuFrame& frame, Running& running, long fi
     epilogue.hook = run_rounded;
     epilogue.context = &running;
   }
-  if (coded_) {
-    running.buffers[0] = added_ ? frame.at<void>(buffers_[*added_]) : nullptr;
-    running.buffers[1] = bytes ? frame.at<void>(*bytes) : nullptr;
+  if (!coded_.empty()) {
+    for (std::size_t i = 0; i < coded_.size(); ++i)
+      running.buffers[i] = coded_[i].added ? frame.at<void>(buffers_[*coded_[i].added]) : nullptr;
+    running.buffers[coded_.size()] = bytes ? frame.at<void>(*bytes) : nullptr;
     epilogue.hook = run_coded;
     epilogue.hook_takes_tiles = true;
     epilogue.context = &running;
+  }
+  if (codes_ && bytes) {
+    running.codes = codes_;
+    running.codes->to = frame.at<std::uint8_t>(*bytes) + first_row * codes_stride_;
+    running.codes->stride = codes_stride_;
+    epilogue.codes = &*running.codes;
   }
   if (!kernel_) return epilogue;
   for (std::size_t i = 0; i < buffers_.size(); ++i) running.buffers[i] = frame.at<void>(buffers_[i]);
@@ -319,31 +337,35 @@ void CpuEpilogue::run_coded(const void* context, float* tile, long stride, long 
                             long cols) {
   const auto& running = *static_cast<const Running*>(context);
   const CpuEpilogue& self = *running.self;
-  const cpu::CodedRows& how = *self.coded_;
   row0 += running.first_row;
-  cpu::CodedTile part{.sums = tile, .sums_stride = stride, .rows = rows, .cols = cols};
-  if (how.adds) {
-    const long at = row0 * self.added_row_stride_ + col0;
-    part.residual = static_cast<const std::byte*>(running.buffers[0]) +
-                    at * static_cast<long>(size_of(how.residual_type));
-    part.residual_stride = self.added_row_stride_;
+  for (std::size_t i = 0; i < self.coded_.size(); ++i) {
+    const CodedPass& pass = self.coded_[i];
+    const cpu::CodedRows& how = pass.rows;
+    cpu::CodedTile part{.sums = tile, .sums_stride = stride, .rows = rows, .cols = cols};
+    if (how.adds) {
+      const long at = row0 * pass.added_row_stride + col0;
+      part.residual = static_cast<const std::byte*>(running.buffers[i]) +
+                      at * static_cast<long>(size_of(how.residual_type));
+      part.residual_stride = pass.added_row_stride;
+    }
+    if (how.result == cpu::CodedRows::Result::codes) {
+      part.codes =
+          static_cast<std::uint8_t*>(running.buffers[self.coded_.size()]) + row0 * self.codes_stride_ + col0;
+      part.codes_stride = self.codes_stride_;
+    }
+    // The next tile lies beside this one or begins below it: its lines would be waited for one by one.
+    const bool is_last = col0 + cols >= self.epilogue_.program->shape.dims[1];
+    for (long r = is_last ? rows : 0; r < (is_last ? 2 * rows : rows); ++r) {
+      const long col = is_last ? -col0 : cols;
+      if (part.residual && how.residual_type != DType::f32)
+        __builtin_prefetch(static_cast<const std::byte*>(part.residual) + r * part.residual_stride + col);
+      if (part.codes) __builtin_prefetch(part.codes + r * part.codes_stride + col, 1);
+    }
+    const bool is_one_row = stride == cols && (!part.residual || part.residual_stride == cols) &&
+                            (!part.codes || part.codes_stride == cols);
+    if (is_one_row) part.cols = std::exchange(part.rows, 1) * cols;
+    cpu::finish_coded(how, part);
   }
-  if (how.result == cpu::CodedRows::Result::codes) {
-    part.codes = static_cast<std::uint8_t*>(running.buffers[1]) + row0 * self.codes_stride_ + col0;
-    part.codes_stride = self.codes_stride_;
-  }
-  // The next tile lies beside this one or begins below it: its lines would be waited for one by one.
-  const bool is_last = col0 + cols >= self.epilogue_.program->shape.dims[1];
-  for (long r = is_last ? rows : 0; r < (is_last ? 2 * rows : rows); ++r) {
-    const long col = is_last ? -col0 : cols;
-    if (part.residual && how.residual_type != DType::f32)
-      __builtin_prefetch(static_cast<const std::byte*>(part.residual) + r * part.residual_stride + col);
-    if (part.codes) __builtin_prefetch(part.codes + r * part.codes_stride + col, 1);
-  }
-  const bool is_one_row = stride == cols && (!part.residual || part.residual_stride == cols) &&
-                          (!part.codes || part.codes_stride == cols);
-  if (is_one_row) part.cols = std::exchange(part.rows, 1) * cols;
-  cpu::finish_coded(how, part);
 }
 
 void CpuEpilogue::run_bytes(const void* context, float* tile, long stride, long row0, long rows, long col0,

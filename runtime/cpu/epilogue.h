@@ -24,6 +24,9 @@ class CpuEpilogue {
   /// "+bias+residual+hardswish", "+silu+residual", "+bias+codes", "+tile"
   std::string text() const;
 
+  /// Do kernels add no more than a bias before they call the hook, if there is one?
+  bool is_hook() const;
+
   /// Finds its operands in the plan.
   void place(Planner&);
   /// The same, and the group's result in evenly spaced rows of this order: of what the anchor computes, or of
@@ -45,6 +48,7 @@ class CpuEpilogue {
     const CpuEpilogue* self;
     std::array<void*, max_buffers> buffers;
     long first_row;
+    std::optional<cpu::CodesOfSums> codes;
   };
   /// For a kernel whose row 0 is this row of the result. `bytes`: where the hook writes a result of bytes;
   /// the kernel does not.
@@ -67,9 +71,15 @@ class CpuEpilogue {
   std::optional<cpu::LoopKernel> kernel_;  // null where the kernels do all of it
   cpu::Activation activation_;
   std::optional<cpu::RoundedRows> rounded_;  // what they do on each tile that is done
-  std::optional<cpu::CodedRows> coded_;
-  std::int64_t codes_stride_ = 0;  // of rows of a result of bytes
-  /// An operand of the program: what is added behind the activation; of rounded_ and coded_, before it, maybe
+  struct CodedPass {
+    cpu::CodedRows rows;
+    std::optional<std::size_t> added;  // an operand of the program
+    std::int64_t added_row_stride = 0;
+  };
+  std::vector<CodedPass> coded_;           // the same, one pass after the other
+  std::optional<cpu::CodesOfSums> codes_;  // where coded_ is no more than that
+  std::int64_t codes_stride_ = 0;          // of rows of a result of bytes
+  /// An operand of the program: what is added behind the activation; of rounded_, before it, maybe
   /// in fewer bits.
   std::optional<std::size_t> added_;
   std::int64_t added_row_stride_ = 0;

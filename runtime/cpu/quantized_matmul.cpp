@@ -5,10 +5,12 @@
 #include <algorithm>
 
 #include "ir/ops/linear.h"
+#include "kernels/cpu/byte_conv.h"
 #include "kernels/cpu/integer_gemm.h"
 #include "runtime/calls/number_grid.h"
 #include "runtime/calls/quantized_matmul.h"
 #include "runtime/cpu/epilogue.h"
+#include "runtime/cpu/pack.h"
 #include "runtime/cpu/quantized_pack.h"
 #include "runtime/cpu/step.h"
 #include "runtime/index_fault.h"
@@ -16,16 +18,38 @@
 namespace tenon {
 namespace {
 
+// A product of floats that stand for integers by codes that have 8 bits without their zero points: a
+// convolution whose pixels lie below each other.
+struct ByteProduct : cpu::GridGemm {
+  ConvShape shape() const { return {.Cin = K, .Cout = N, .h = {.in = M}}; }
+};
+
 std::size_t scratch_bytes(const cpu::QuantizedGemm& g, int threads) {
   return static_cast<std::size_t>(cpu::quantized_gemm_scratch_size(g, threads)) * sizeof(float);
 }
 std::size_t scratch_bytes(const cpu::GridGemm& g, int) {
   return static_cast<std::size_t>(cpu::integer_scratch_size(g.M, g.N, g.K)) * sizeof(float);
 }
+std::size_t scratch_bytes(const ByteProduct& g, int) {
+  return static_cast<std::size_t>(cpu::byte_conv_scratch_size(g.shape())) * sizeof(float);
+}
 void multiply(const cpu::QuantizedGemm& g, float* scratch, ThreadPool& pool) {
   cpu::quantized_gemm(g, scratch, pool);
 }
 void multiply(const cpu::GridGemm& g, float* scratch, ThreadPool& pool) { cpu::grid_gemm(g, scratch, pool); }
+
+void multiply(const ByteProduct& g, float* scratch, ThreadPool& pool) {
+  cpu::byte_conv(g.shape(),
+                 {.in = g.a,
+                  .in_stride = g.a_stride,
+                  .in_scale = g.a_scale,
+                  .least = g.least,
+                  .packed = g.packed_b,
+                  .out = g.c,
+                  .out_stride = g.c_stride,
+                  .epilogue = g.epilogue},
+                 scratch, pool);
+}
 
 template <class Gemm>
 class QuantizedGemmStep : public CpuStep {
@@ -77,6 +101,15 @@ PlannedTensor packed_for(Planner& planner, const QuantizedCall& call, const cpu:
   return packed_bytes(planner, call.matrix);
 }
 
+PlannedTensor packed_for(Planner& planner, const QuantizedCall& call, const ByteProduct& product) {
+  const QuantizedMatrix& matrix = call.matrix;
+  return packed_floats(planner, matrix.first_weight(), "product of bytes of " + matrix.text(),
+                       cpu::byte_conv_packed_size(product.shape()),
+                       [&](const Tensor&, float* to, ThreadPool& pool) {
+                         cpu::pack_byte_conv(product.shape(), numbers_of(matrix), to, pool);
+                       });
+}
+
 std::optional<QuantizedCall> match(const Planner& planner, const Group& group) {
   auto call = QuantizedMatmulCall::match(planner, group);
   if (!call) return std::nullopt;
@@ -117,6 +150,10 @@ bool fits_32_bits(const NumberGrid& left, const QuantizedCall& call) {
   return sum < 2147483648.0;
 }
 
+bool has_8_bits_without_zero_points(const CodeRange& codes) {
+  return codes.least_code - codes.largest_zero >= -128 && codes.largest_code - codes.least_zero <= 127;
+}
+
 std::vector<Candidate> lower_quantized_matmul(const Planner& planner, const Group& group) {
   const auto call = match(planner, group);
   if (!call || call->x->dtype() != DType::f32) return {};
@@ -131,7 +168,7 @@ std::vector<Candidate> lower_quantized_matmul(const Planner& planner, const Grou
   std::vector<Candidate> candidates;
   const auto add = [&](const auto& gemm, const std::string& kernel, double cost) {
     const CandidateInfo info{
-        .kernel = kernel + " gemm" + epilogue->match().text(),
+        .kernel = kernel + " gemm" + epilogue->text(),
         .work = work,
         .seconds = copies + planner.estimate(cost, work.bytes),
         .order = order,
@@ -143,9 +180,16 @@ std::vector<Candidate> lower_quantized_matmul(const Planner& planner, const Grou
   add(call->gemm(), fmt::format("int{}", call->form.panels.bits), work.flops);
   // Integers on both sides: their products are four times as fast, what is around them is not.
   const auto grid = grid_of(call->x);
-  if (grid && call->matrix.group() == K && K <= cpu::integer_gemm_depth && fits_32_bits(*grid, *call))
-    add(cpu::GridGemm{.M = M, .N = N, .K = K, .a_scale = grid->scale, .least = grid->least}, "byte",
-        work.flops / 4 + 16.0 * static_cast<double>(M) * static_cast<double>(N + K));
+  if (grid && call->matrix.group() == K && K <= cpu::integer_gemm_depth && fits_32_bits(*grid, *call)) {
+    const cpu::GridGemm gemm{.M = M, .N = N, .K = K, .a_scale = grid->scale, .least = grid->least};
+    const ByteProduct product{gemm};
+    const double cost = work.flops / 4 + 16.0 * static_cast<double>(M) * static_cast<double>(N + K);
+    if (cpu::byte_conv_pays() && cpu::byte_conv_supports(product.shape()) &&
+        has_8_bits_without_zero_points(call->range))
+      add(product, "byte", cost);
+    else
+      add(gemm, "byte", cost);
+  }
   return candidates;
 }
 

@@ -1,4 +1,4 @@
-// Resizing, linear, cubic and antialiased.
+// Resizing, linear, cubic and antialiased, in float32 and float64.
 #include "kernels/cpu/resample.h"
 
 #include "ir/flops.h"
@@ -9,39 +9,42 @@
 namespace tenon {
 namespace {
 
+template <class T>
 class ResampleStep : public CpuStep {
  public:
-  ResampleStep(cpu::Resample resample, int threads) : resample_(std::move(resample)) {
+  ResampleStep(cpu::Resample<T> resample, int threads) : resample_(std::move(resample)) {
     scratch_bytes = cpu::resample_scratch_size(resample_, threads);
   }
 
   void compute(const CpuFrame& frame) const override {
-    cpu::resample(resample_, frame.at<const float>(x), frame.at<float>(y), frame.scratch, frame.pool);
+    cpu::resample(resample_, frame.at<const T>(x), frame.at<T>(y), frame.scratch, frame.pool);
   }
 
   Address x, y;
 
  private:
-  cpu::Resample resample_;
+  cpu::Resample<T> resample_;
 };
 
 /// Of a node that is one of the two.
 std::vector<Taps> taps_of(const Node& node, std::size_t axis, std::int64_t in, std::int64_t out) {
-  if (const auto* op = node.as<Interpolate>()) return taps_along(*op, DType::f32, axis, in, out);
+  if (const auto* op = node.as<Interpolate>()) return taps_along(*op, node.input()->dtype(), axis, in, out);
   return taps_along(*node.as<InterpolateAntialiased>(), axis, in, out);
 }
 
-cpu::ResampleAxis axis_of(const Node& node, std::size_t axis, std::int64_t in, std::int64_t out) {
+template <class T>
+cpu::ResampleAxis<T> axis_of(const Node& node, std::size_t axis, std::int64_t in, std::int64_t out) {
   const std::vector<Taps> all = taps_of(node, axis, in, out);
-  cpu::ResampleAxis a{.in = in, .out = out, .taps = static_cast<long>(all.at(0).size())};
+  cpu::ResampleAxis<T> a{.in = in, .out = out, .taps = static_cast<long>(all.at(0).size())};
   for (std::size_t tap = 0; tap < all[0].size(); ++tap)
     for (const Taps& taps : all) {
       a.places.push_back(static_cast<std::int32_t>(taps[tap].place));
-      a.weights.push_back(static_cast<float>(taps[tap].weight));
+      a.weights.push_back(static_cast<T>(taps[tap].weight));
     }
   return a;
 }
 
+template <class T>
 void emit_resample(Planner& planner, const Group& group) {
   const Node& node = group.node();
   const Strided& at = planner.assignment().layout(node.input());
@@ -51,10 +54,10 @@ void emit_resample(Planner& planner, const Group& group) {
   const PlannedTensor y = planner.assignment().assign(
       node.output(), order, [&](const PlannedTensor& t) { return t.permute(order).is_contiguous(); });
   const std::int64_t channels = x.shape()[1];
-  cpu::Resample resample{.images = x.shape()[0] * (last ? 1 : channels), .inner = last ? channels : 1};
+  cpu::Resample<T> resample{.images = x.shape()[0] * (last ? 1 : channels), .inner = last ? channels : 1};
   for (std::size_t axis = 2; axis < x.rank(); ++axis)
-    resample.axes.push_back(axis_of(node, axis - 2, x.shape()[axis], y.shape()[axis]));
-  auto step = std::make_unique<ResampleStep>(std::move(resample), planner.threads());
+    resample.axes.push_back(axis_of<T>(node, axis - 2, x.shape()[axis], y.shape()[axis]));
+  auto step = std::make_unique<ResampleStep<T>>(std::move(resample), planner.threads());
   step->x = x.address();
   step->y = y.address();
   planner.emit(std::move(step), node, {x}, {y});
@@ -63,14 +66,15 @@ void emit_resample(Planner& planner, const Group& group) {
 std::vector<Candidate> lower_resample(const Planner& planner, const Group& group) {
   const Node& node = group.node();
   const auto* op = node.as<Interpolate>();
-  if (node.input()->dtype() != DType::f32 || node.input()->rank() < 3 ||
+  const DType dtype = node.input()->dtype();
+  if ((dtype != DType::f32 && dtype != DType::f64) || node.input()->rank() < 3 ||
       (op && op->mode != InterpolateMode::linear && op->mode != InterpolateMode::cubic) ||
       numel(node.output()->shape()) == 0 || numel(node.input()->shape()) == 0)
     return {};
   const double bytes = bytes_of(node.input()->type()) + bytes_of(node.output()->type());
   const Work work{.flops = flops(node), .bytes = bytes};
   return {{{.kernel = "resample", .work = work, .seconds = planner.estimate(2 * work.flops, bytes)},
-           emit_resample}};
+           dtype == DType::f32 ? emit_resample<float> : emit_resample<double>}};
 }
 
 }  // namespace

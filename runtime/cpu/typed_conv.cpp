@@ -64,7 +64,7 @@ std::vector<Candidate> lower_typed_conv(const Planner& planner, const Group& gro
   const Emit emit = emit_for(dtype);
   if (!emit) return {};
   const auto call = ConvCall::match_any_weights(planner, group);
-  if (!call || call->shape.transposed || call->shape.flops() == 0) return {};
+  if (!call || call->shape.flops() == 0) return {};
   const Work work = call->work();
   const double wider = static_cast<double>(size_of(dtype)) / sizeof(float);
   return {{{.kernel = "typed convolution",
@@ -76,7 +76,8 @@ std::vector<Candidate> lower_typed_conv(const Planner& planner, const Group& gro
 }  // namespace
 
 std::vector<OpLowering> typed_conv_lowerings() {
-  return {{.op = &op_info<Conv>(), .lower = lower_typed_conv, .alone = true}};
+  return {{.op = &op_info<Conv>(), .lower = lower_typed_conv, .alone = true},
+          {.op = &op_info<ConvTranspose>(), .lower = lower_typed_conv, .alone = true}};
 }
 
 }  // namespace tenon

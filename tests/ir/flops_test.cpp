@@ -36,6 +36,15 @@ TEST(Flops, PoolingCountsTheElementsOfItsWindows) {
             2 * 4 * 4 * 9);
 }
 
+TEST(Flops, ASpectrumIsCubicInTheShorterSide) {
+  EXPECT_EQ(flops_of("matrix_exp(%x) : f32[2,8,8]", "%x: f32[2,8,8]"),
+            8 * flops_of("matrix_exp(%x) : f32[2,4,4]", "%x: f32[2,4,4]"));
+  const auto svd = parse("graph g(%x: f32[3,10]) {\n  %1, %2, %3 = svd(%x)\n  return %2\n}\n");
+  const auto turned = parse("graph g(%x: f32[10,3]) {\n  %1, %2, %3 = svd(%x)\n  return %2\n}\n");
+  EXPECT_EQ(flops(*svd->body().nodes().front()), flops(*turned->body().nodes().front()));
+  EXPECT_GT(flops(*svd->body().nodes().front()), 3 * 3 * 10);
+}
+
 TEST(Flops, AReductionCountsWhatItReads) {
   EXPECT_EQ(flops_of("sum(%x, axes=[1]) : f32[4]", "%x: f32[4,5]"), 20);
 }

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/cpu/coded_rows.h"
 #include "tests/kernels/conv_axis.h"
 #include "tests/kernels/every_isa.h"
 #include "tests/kernels/sink.h"
@@ -149,6 +150,101 @@ TEST_P(ByteConvTest, EqualsPlainLoops) {
         ASSERT_EQ(sink.result[k], expected[k]) << "shape " << i << ", form " << form << ", element " << k;
       form++;
     }
+  }
+}
+
+// Of channels-last bytes, one plane a channel.
+std::vector<std::uint8_t> in_planes(const ConvShape& s, const std::vector<std::uint8_t>& image) {
+  std::vector<std::uint8_t> planes;
+  const long pixels = s.in_pixels();
+  for (long n = 0; n < s.N; n++)
+    for (long c = 0; c < s.Cin; c++)
+      for (long i = 0; i < pixels; i++)
+        planes.push_back(image[static_cast<std::size_t>((n * pixels + i) * s.Cin + c)]);
+  return planes;
+}
+
+TEST_P(ByteConvTest, ReadsPlanes) {
+  ThreadPool pool(2);
+  for (const long channels : {1L, 2L, 3L, 4L}) {
+    const ConvShape s{.N = 2, .Cin = channels, .Cout = 17, .h = axis(11, 3, 2, 1), .w = axis(37, 3, 2, 1)};
+    const Layer layer(s);
+    const std::vector<float> packed = layer.packed(s, pool), expected = layer.expected(s);
+    for (const bool is_signed : {false, true}) {
+      std::vector<std::uint8_t> planes = in_planes(s, layer.image);
+      for (std::uint8_t& byte : planes) byte = static_cast<std::uint8_t>(byte - (is_signed ? 128 : 0));
+      std::vector<float> out(expected.size()), scratch(static_cast<std::size_t>(byte_conv_scratch_size(s)));
+      byte_conv(s,
+                {.in_bytes = planes.data(),
+                 .in_is_signed = is_signed,
+                 .in_stride = 1,
+                 .in_plane = s.in_pixels(),
+                 .in_scale = 0.5F,
+                 .least = -zero_point,
+                 .packed = packed.data(),
+                 .out = out.data(),
+                 .out_stride = s.Cout,
+                 .epilogue = {.bias = layer.bias.data()}},
+                scratch.data(), pool);
+      EXPECT_EQ(out, expected) << channels;
+    }
+  }
+}
+
+// What a hook does that writes codes, and kernels in its place.
+struct CodesSink {
+  CodedRows how;
+  CodesOfSums codes;
+};
+void write_codes(const void* context, float* tile, long stride, long row0, long rows, long col0, long cols) {
+  const auto& sink = *static_cast<const CodesSink*>(context);
+  finish_coded(sink.how, {.sums = tile,
+                          .sums_stride = stride,
+                          .codes = sink.codes.to + row0 * sink.codes.stride + col0,
+                          .codes_stride = sink.codes.stride,
+                          .rows = rows,
+                          .cols = cols});
+}
+
+TEST_P(ByteConvTest, WritesCodes) {
+  ThreadPool pool(2);
+  const Quantise wide{.scale = 43.7F, .zero = 101},
+      is_signed{.scale = 37, .multiplies = false, .zero = -3, .low = -128, .high = 127},
+      narrow{.scale = 0.021F, .multiplies = true, .zero = 128, .low = 3, .high = 254};
+  const Activation clamp{Activation::Kind::clamp, -900, 960.5F};
+  constexpr std::uint8_t untouched = 55;
+  for (std::size_t i = 0; i < shapes().size(); i++) {
+    const ConvShape& s = shapes()[i];
+    const Layer layer(s);
+    const std::vector<float> packed = layer.packed(s, pool), expected = layer.expected(s);
+    std::vector<float> scratch(static_cast<std::size_t>(byte_conv_scratch_size(s))), sums(expected.size());
+    for (const Quantise& how : {wide, is_signed, narrow})
+      for (const Activation& activation : {Activation::none, Activation::relu, clamp}) {
+        const CodedRows rows{.activation = activation, .result = CodedRows::Result::codes, .last = how};
+        CodesSink sink{.how = rows, .codes = *CodesOfSums::of(rows)};
+        sink.codes.stride = s.Cout + 5;
+        std::vector<std::uint8_t> out(static_cast<std::size_t>(s.N * s.out_pixels() * sink.codes.stride),
+                                      untouched),
+            wanted = out;
+        sink.codes.to = wanted.data();
+        sums = expected;
+        write_codes(&sink, sums.data(), s.Cout, 0, s.N * s.out_pixels(), 0, s.Cout);
+        sink.codes.to = out.data();
+        byte_conv(s,
+                  {.in_bytes = layer.image.data(),
+                   .in_stride = s.Cin,
+                   .in_scale = 0.5F,
+                   .least = -zero_point,
+                   .packed = packed.data(),
+                   .out_stride = s.Cout,
+                   .epilogue = {.bias = layer.bias.data(),
+                                .hook = write_codes,
+                                .context = &sink,
+                                .hook_takes_tiles = true,
+                                .codes = &sink.codes}},
+                  scratch.data(), pool);
+        ASSERT_EQ(out, wanted) << "shape " << i;
+      }
   }
 }
 

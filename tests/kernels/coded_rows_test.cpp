@@ -137,6 +137,24 @@ TEST_P(FinishCodedRows, AsOneOperatorAfterTheOther) {
         }
     }
 }
+// A quotient that is rounded otherwise than a division rounds it would lie on the other side of a tie.
+TEST_P(FinishCodedRows, TiesAreThoseOfDivision) {
+  float scale = 0x1p-60F;
+  for (int i = 0; i < 400; ++i, scale *= 1.2345F) {
+    const CodedRows how{.result = Result::codes, .last = {.scale = scale, .zero = 3}};
+    std::vector<float> x;
+    for (int tie = -8; tie < 520; ++tie) {
+      const float near = 0.5F * static_cast<float>(tie) * scale;
+      for (const float to : {-1.0F, 1.0F}) x.push_back(std::nextafter(near, to * 1e30F));
+      x.push_back(near);
+    }
+    const std::vector<float> before = x;
+    std::vector<std::uint8_t> codes(x.size());
+    finish_coded(how, {.sums = x.data(), .codes = codes.data(), .rows = 1, .cols = std::ssize(x)});
+    for (std::size_t k = 0; k < x.size(); ++k)
+      ASSERT_EQ(codes[k], code_of(how.last, before[k], DType::u8)) << before[k] << " by " << scale;
+  }
+}
 // Every code chooses another one.
 TEST_P(FinishCodedRows, ByTable) {
   constexpr long cols = 45;

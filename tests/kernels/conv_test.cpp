@@ -401,7 +401,8 @@ TEST(ConvChoice, FollowsTheShape) {
   EXPECT_EQ(choose_conv(square(64, 56, 1, 1)), ConvAlgorithm::gemm);
   EXPECT_EQ(choose_conv(square(64, 56, 3, 2)), ConvAlgorithm::gemm);
   EXPECT_EQ(choose_conv(square(64, 60, 3, 1)), ConvAlgorithm::winograd6);
-  EXPECT_EQ(choose_conv(square(512, 7, 3, 1)), ConvAlgorithm::winograd4);
+  EXPECT_EQ(choose_conv(square(512, 7, 3, 1)), ConvAlgorithm::winograd2);
+  EXPECT_EQ(choose_conv(square(512, 14, 3, 1)), ConvAlgorithm::winograd4);
   EXPECT_EQ(choose_conv(square(256, 10, 3, 1)), ConvAlgorithm::winograd2);
   EXPECT_EQ(choose_conv(square(3, 60, 3, 1)), ConvAlgorithm::gemm);
   EXPECT_EQ(choose_conv(square(64, 1, 3, 1)), ConvAlgorithm::taps);

@@ -55,6 +55,8 @@ TEST_P(Copy, OfEveryElementSizeAndLayout) {
     expect_copy(size, {5, 7}, {7, 1}, {7, 1});
     expect_copy(size, {5, 7}, {20, 1}, {9, 1});
     expect_copy(size, {130, 67}, {1, 130}, {67, 1});                                  // transpose
+    expect_copy(size, {3, 130, 67}, {130 * 67, -1, 130}, {130 * 67, 67, 1}, 129);     // turned to the left
+    expect_copy(size, {130, 67}, {1, -130}, {67, 1}, 66 * 130);                       // and to the right
     expect_copy(size, {2, 33, 9, 8}, {33 * 72, 1, 8 * 33, 33}, {33 * 72, 72, 8, 1});  // NHWC to NCHW
     expect_copy(size, {3, 4, 5}, {1, 3, 12}, {20, 5, 1});                             // reversed dims
     expect_copy(size, {6, 50}, {0, 1}, {50, 1});                                      // broadcast of a row

@@ -156,20 +156,36 @@ TEST_P(Prims, FunctionsOfDoublesAreAccurate) {
   // sigmoid: below -709 exp(-x) overflows, as it does in torch, and the subnormal result is lost.
   for (const Function& f :
        {Function{Prim::exp, std::exp, 1.0, x},
+        {Prim::exp2, std::exp2, 1.1, x},
         {Prim::expm1, std::expm1, 2.0, x},
+        {Prim::sinh, std::sinh, 3.0, x},
+        {Prim::cosh, std::cosh, 3.0, x},
         {Prim::tanh, std::tanh, 2.5, x},
         {Prim::log, std::log, 1.0, x},
+        {Prim::log2, std::log2, 2.0, x},
+        {Prim::log10, std::log10, 2.0, x},
+        {Prim::asinh, std::asinh, 3.0, x},
+        {Prim::acosh, std::acosh, 3.0, x},
+        {Prim::atanh, std::atanh, 3.0, x},
+        {Prim::log1p, std::log1p, 2.0, x},
+        {Prim::asin, std::asin, 2.5, x},
+        {Prim::acos, std::acos, 2.0, x},
+        {Prim::atan, std::atan, 2.5, x},
         {Prim::sigmoid, [](long double v) { return 1 / (1 + std::exp(-v)); }, 2.4, x, -708},
         {Prim::erf, std::erf, 2.0, x},
+        {Prim::erfc, std::erfc, 4.0, x},
         {Prim::sin, std::sin, 1.0, angles},
-        {Prim::cos, std::cos, 1.0, angles}}) {
+        {Prim::cos, std::cos, 1.0, angles},
+        {Prim::tan, std::tan, 2.5, angles}}) {
     const std::vector<double> y = run_unary(f.prim, f.at);
     double worst = 0, where = 0;
     for (std::size_t i = 0; i < y.size(); ++i) {
       if (f.at[i] < f.low) continue;
       const double error = ulps(y[i], f.exact(f.at[i]));
       if (error > worst) worst = error, where = f.at[i];
-      if (f.at[i] == 0) { EXPECT_EQ(std::signbit(y[i]), std::signbit(f.exact(f.at[i]))) << name(f.prim); }
+      if (f.at[i] == 0 && !std::isnan(y[i])) {
+        EXPECT_EQ(std::signbit(y[i]), std::signbit(f.exact(f.at[i]))) << name(f.prim);
+      }
     }
     EXPECT_LE(worst, f.max_ulps) << name(f.prim) << " at " << where;
     RecordProperty(std::string(name(f.prim)) + "_f64", std::to_string(worst));
@@ -224,6 +240,77 @@ std::vector<std::pair<float, float>> random_pairs() {
     pairs.emplace_back(a, b);
   }
   return pairs;
+}
+
+// Alone, and beside a pair whose quotient is too large for the vector code.
+TEST_P(Prims, RestsOfDoublesAreExact) {
+  std::vector<double> a = {-6, 6, 0, -0.0, 5e-324, 1e300, 1.5e308, 7, -7, 2},
+                      b = {3, 3, 5, 5, 3, 1e285, 1e308, -2, 2, std::nextafter(2.0, 3.0)};
+  std::mt19937_64 random(9);
+  std::uniform_real_distribution<double> near(-20, 20);
+  for (int i = 0; i < 50'000; ++i) {
+    b.push_back(near(random));
+    a.push_back(i % 2 ? near(random) : b.back() * static_cast<double>(random() % 1'000'000));
+    if (i % 4 == 0) a.back() = std::nextafter(a.back(), i % 8 ? inf : -inf);
+  }
+  for (const bool beside_others : {false, true}) {
+    if (beside_others)
+      for (const auto& [x, y] : {std::pair{1e300, 1e-300}, {1.0, 0.0}, {inf, 2.0}, {3.0, inf}, {2.0, -inf}}) {
+        a.insert(a.begin() + 3, x);
+        b.insert(b.begin() + 3, y);
+      }
+    for (const Prim prim : {Prim::fmod, Prim::remainder, Prim::floor_div, Prim::nextafter}) {
+      LoopProgram program(std::string(name(prim)), {static_cast<std::int64_t>(a.size())});
+      const Reg x = program.load({0, DType::f64, {1}}), y = program.load({1, DType::f64, {1}});
+      program.store({2, DType::f64, {1}}, program.prim(prim, x, y));
+      LoopBuffers buffers(program);
+      std::copy(a.begin(), a.end(), buffers.as<double>(0).begin());
+      std::copy(b.begin(), b.end(), buffers.as<double>(1).begin());
+      ThreadPool pool(1);
+      buffers.run(pool);
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        const double got = buffers.as<double>(2)[i], want = apply<double>(prim, a[i], b[i]);
+        ASSERT_EQ(std::isnan(got), std::isnan(want)) << name(prim) << " " << a[i] << ", " << b[i];
+        if (std::isnan(want)) continue;
+        ASSERT_EQ(got, want) << name(prim) << " " << a[i] << ", " << b[i];
+        ASSERT_EQ(std::signbit(got), std::signbit(want)) << name(prim) << " " << a[i] << ", " << b[i];
+      }
+    }
+  }
+}
+
+TEST_P(Prims, FunctionsOfTwoDoublesAreAccurate) {
+  std::vector<double> a, b;
+  const std::vector<double> corners = {0,     -0.0,    1,        -1,  5e-324, -5e-324,     1e-300,
+                                       1e300, 1.7e308, -1.7e308, inf, -inf,   std::nan("")};
+  for (const double x : corners)
+    for (const double y : corners) a.push_back(x), b.push_back(y);
+  std::mt19937_64 random(10);
+  std::uniform_real_distribution<double> exponent(-40, 40);
+  for (int i = 0; i < 50'000; ++i) {
+    a.push_back(std::exp2(exponent(random)) * (i % 2 ? 1 : -1));
+    b.push_back(std::exp2(exponent(random)) * (i % 4 < 2 ? 1 : -1));
+  }
+  for (const auto& [prim, max_ulps] : {std::pair{Prim::atan2, 2.5}, {Prim::hypot, 1.5}}) {
+    LoopProgram program(std::string(name(prim)), {static_cast<std::int64_t>(a.size())});
+    const Reg x = program.load({0, DType::f64, {1}}), y = program.load({1, DType::f64, {1}});
+    program.store({2, DType::f64, {1}}, program.prim(prim, x, y));
+    LoopBuffers buffers(program);
+    std::copy(a.begin(), a.end(), buffers.as<double>(0).begin());
+    std::copy(b.begin(), b.end(), buffers.as<double>(1).begin());
+    ThreadPool pool(1);
+    buffers.run(pool);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const long double exact =
+          prim == Prim::atan2 ? std::atan2(static_cast<long double>(a[i]), static_cast<long double>(b[i]))
+                              : std::hypot(static_cast<long double>(a[i]), static_cast<long double>(b[i]));
+      const double got = buffers.as<double>(2)[i];
+      ASSERT_LE(ulps(got, exact), max_ulps) << name(prim) << " " << a[i] << ", " << b[i];
+      if (exact == 0) {
+        ASSERT_EQ(std::signbit(got), std::signbit(exact)) << name(prim) << " " << a[i] << ", " << b[i];
+      }
+    }
+  }
 }
 
 TEST_P(Prims, FunctionsOfTwoAreAccurate) {

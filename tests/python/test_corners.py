@@ -58,6 +58,7 @@ def halves():
         name = str(dtype).removeprefix("torch.")
         for what, function, inputs in (
             ("nan_to_num", lambda a: a.nan_to_num(), (x,)),
+            ("nan_to_num to infinity", lambda a: a.nan_to_num(INF, 3.0, -2.0), (x,)),
             ("matrix_exp", of_each(torch.linalg.matrix_exp), tuple(random(*shape) * 2.0**e for shape in ((1, 1), (2, 2), (2, 1, 1), (3, 4, 4)) for e in (-27, -13, -10, -7, -3, 0, 6))),
             ("up", torch.nextafter, (x, torch.full_like(x, INF))),
             ("down", torch.nextafter, (x, torch.full_like(x, -INF))),

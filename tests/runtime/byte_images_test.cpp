@@ -82,6 +82,48 @@ TEST_F(ByteImages, AreCodesOfCodesByTable) {
   EXPECT_NE(kernels.find("byte+table, "), std::string::npos) << kernels;
 }
 
+// A bias and a residual of float32 lie between codes, and functions of them behind: the layers of
+// transformers.
+TEST_F(ByteImages, BehindLinearsAreAddedTwiceOrLookedUp) {
+  const auto kernels_behind = [](const char* steps) {
+    std::string kernels;
+    types_of(fmt::format(R"(graph g(%x: f32[N,64], %r: f32[N,48]) {{
+  @w : i8[64,48]
+  @b : f32[48]
+  %1 = fused {{ div(%x, 0.03125); {0}; mul(_, 0.03125) }} : f32[N,64]
+  %2 = fused {{ cast(@w); mul(_, 0.03125) }} : f32[64,48]
+  %3 = fused matmul(%1, %2) {{ div(_, 0.5); {0}; mul(_, 0.5); add(_, @b); div(_, 0.25); {0}; {1} }} : f32[N,48]
+  return %3
+}})",
+                         codes, fmt::format(fmt::runtime(steps), codes)),
+             &kernels);
+    return kernels;
+  };
+  EXPECT_NE(kernels_behind("mul(_, 0.25)").find("byte gemm+bias+codes, "), std::string::npos);
+  EXPECT_NE(kernels_behind("mul(_, 0.25); add(_, %r); div(_, 0.5); {0}; mul(_, 0.5)")
+                .find("byte gemm+bias+residual+codes, "),
+            std::string::npos);
+  EXPECT_NE(
+      kernels_behind("%3.18 = mul(_, 0.25); sigmoid(%3.18); mul(%3.18, _); div(_, 0.25); {0}; mul(_, 0.25)")
+          .find("byte gemm+bias+table, "),
+      std::string::npos);
+}
+
+// Pictures are read plane by plane.
+TEST_F(ByteImages, OfFewChannelsAreReadAsTheyLie) {
+  std::string kernels;
+  types_of(fmt::format(R"(graph g(%x: f32[N,3,9,14]) {{
+  @w : i8[20,3,3,3]
+  %1 = fused {{ div(%x, 0.03125); {0}; mul(_, 0.03125) }} : f32[N,3,9,14]
+  %2 = fused {{ cast(@w); mul(_, 0.03125) }} : f32[20,3,3,3]
+  %3 = fused conv(%1, %2, pad=1, stride=2) {{ div(_, 0.5); {0}; mul(_, 0.5) }} : f32[N,20,5,7]
+  return %3
+}})",
+                       codes),
+           &kernels);
+  EXPECT_TRUE(kernels.starts_with("loop, byte+codes, ")) << kernels;
+}
+
 // Heads have one channel: a result's rows are then as far apart as its columns.
 TEST_F(ByteImages, OfOneChannel) {
   for (const char* behind :

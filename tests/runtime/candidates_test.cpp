@@ -1,4 +1,6 @@
 // What a device offers for a group, and what the planner makes of it.
+#include <fmt/format.h>
+
 #include "runtime/planner.h"
 #include "tests/runtime/reference.h"
 
@@ -38,6 +40,24 @@ TEST(Candidates, AConvolutionIsOfferedInEveryAlgorithmThatComputesIt) {
     EXPECT_EQ(c.work.depth, 64 * 9);
     EXPECT_FALSE(c.weights.empty());
   }
+}
+
+// Larger tiles save more multiplications, and have more weights to read.
+TEST(Candidates, FewPixelsOfManyChannelsHaveSmallTiles) {
+  const auto kernel = [](int channels, int size) {
+    const auto plan = plan_of(fmt::format(R"(graph g(%x: f32[1,{0},{1},{1}]) {{
+  @w: f32[{0},{0},3,3]
+  %1 = conv(%x, @w, pad=[1,1,1,1]) : f32[1,{0},{1},{1}]
+  return %1
+}})",
+                                          channels, size));
+    return plan->choices[0].candidates[plan->choices[0].taken].kernel;
+  };
+  EXPECT_EQ(kernel(512, 4), "taps");
+  EXPECT_EQ(kernel(512, 7), "winograd2");
+  EXPECT_EQ(kernel(256, 10), "winograd2");
+  EXPECT_EQ(kernel(512, 14), "winograd4");
+  EXPECT_EQ(kernel(64, 48), "winograd6");
 }
 
 TEST(Candidates, WhatAChooserTakesIsWhatRuns) {

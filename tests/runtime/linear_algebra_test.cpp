@@ -138,6 +138,14 @@ TEST_P(OfEverySize, SingularValues) {
                    "%1, %2, %3"});
 }
 
+TEST_P(OfEverySize, SpectraWithoutVectors) {
+  for (const Index& shape : {square, Index{2, n, n + 5}, Index{n + 9, n}}) {
+    expect_same({"%1, %2, %3 = svd(%a)", {random_tensor(DType::f32, shape, 13)}, "%2"});
+    expect_same({"%1, %2, %3 = svd(%a)", {random_tensor(DType::f64, shape, 13)}, "%2"}, in_double);
+  }
+  expect_same({"%1, %2 = eigh(%a)", {random_tensor(DType::f64, square, 14)}, "%1"}, in_double);
+}
+
 TEST_P(OfEverySize, Eigenvalues) {
   Tensor x = random_tensor(DType::f64, {2, n, n}, 11);
   expect_same(
@@ -168,6 +176,15 @@ TEST(LinearAlgebraFaults, AreThoseOfTheReference) {
                  "the matrix holds an infinity or NaN");
   expect_fault("graph g(%a: i32[1]) {\n  %1 = pivot_rows(%a, rows=3)\n  return %1\n}\n",
                {Tensor::of<int>(DType::i32, {1}, {7})}, "pivot 7 of 3 rows");
+}
+
+TEST(LinearAlgebraData, SpectraHaveKernelsOnTheCpu) {
+  for (const char* call : {"%1, %2 = eigh(%a)", "%1, %2, %3 = svd(%a)", "%1 = matrix_exp(%a)"})
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      const std::string type = type_string(dtype, Index{3, 4, 4});
+      Session session(graph_of(fmt::format("graph g(%a: {}) {{\n  {}\n  return %1\n}}\n", type, call)));
+      expect_no_reference(session, {{random_tensor(dtype, {3, 4, 4}, 1)}});
+    }
 }
 
 TEST(LinearAlgebraData, OfRankOne) {

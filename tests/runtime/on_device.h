@@ -4,11 +4,16 @@
 
 namespace tenon::testing {
 
+/// Nothing of the graph runs on the interpreter.
+inline void expect_no_reference(Session& session, std::span<const Tensor> inputs) {
+  const auto plan = session.plan_for(inputs);
+  for (const auto& step : plan->steps) EXPECT_NE(step->info.kind, StepKind::reference) << plan->text();
+}
+
 /// On a GPU nothing of the graph may fall back to the host.
 inline void expect_own_kernels(Session& session, std::span<const Tensor> inputs) {
   if (session.device().name == "cpu" || session.device().name == "far") return;
-  const auto plan = session.plan_for(inputs);
-  for (const auto& step : plan->steps) EXPECT_NE(step->info.kind, StepKind::reference) << plan->text();
+  expect_no_reference(session, inputs);
 }
 
 /// Two runs on these inputs give what the interpreter gives.

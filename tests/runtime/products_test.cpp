@@ -97,6 +97,32 @@ TEST(Products, ConvolutionsOfEveryType) {
     }
 }
 
+TEST(Products, TransposedConvolutionsOfEveryType) {
+  const std::tuple<Index, Index, const char*, Index> forms[] = {
+      {{2, 6, 9, 8}, {6, 4, 3, 3}, "pad=1", {2, 4, 9, 8}},
+      {{1, 6, 5, 4}, {6, 2, 3, 2}, "groups=2, stride=[2,3], pad=[1,0,1,0], output_pad=[1,0]", {1, 4, 10, 11}},
+      {{1, 6, 4, 5}, {6, 1, 3, 3}, "groups=6, dilation=[2,3], pad=[3,4,3,4]", {1, 6, 2, 3}},
+      {{3, 5, 31}, {5, 7, 2}, "stride=3", {3, 7, 92}},
+      {{1, 3, 60, 70}, {3, 8, 4, 4}, "stride=2, pad=1", {1, 8, 120, 140}},
+      {{1, 3, 4, 5, 6}, {3, 4, 2, 3, 2}, "pad=1", {1, 4, 3, 5, 5}}};
+  for (const DType dtype : {DType::f64, DType::i32, DType::i64})
+    for (const auto& [x, w, options, y] : forms) {
+      const Index b = {y[1]};
+      const auto type = [&](const Index& shape) { return type_string(dtype, shape); };
+      const std::string text = fmt::format(
+          "graph g(%x: {}, %w: {}, %b: {}) {{\n  %1 = conv_transpose(%x, %w, %b, {}) : {}\n"
+          "  return %1\n}}\n",
+          type(x), type(w), type(b), options, type(y));
+      const std::vector<Tensor> inputs = {random_tensor(dtype, x, 1), random_tensor(dtype, w, 2),
+                                          random_tensor(dtype, b, 3)};
+      expect_same_on(text, inputs, dtype == DType::f64 ? 1e-12 : 0);
+      Session session(graph_of(text));
+      if (session.device().name == "cpu") {
+        EXPECT_EQ(session.plan_for(inputs)->steps.back()->info.kernel, "typed convolution");
+      }
+    }
+}
+
 TEST(Products, ConvolutionsWithComputedWeights) {
   const std::pair<const char*, const char*> forms[] = {
       {"", "7,6"}, {", pad=[1,1,1,1], stride=[2,1]", "5,8"}, {", pad=[2,2,2,2], dilation=[2,2]", "9,8"}};
