@@ -18,14 +18,34 @@ def convolution(r):
             return normed(r, nn.Conv2d(x.shape[1], outputs, k, stride, k // 2 * dilation, dilation), outputs), (x,)
 
 
+def basic_block(r, channels: int, k: int):
+    body = nn.Sequential(normed(r, nn.Conv2d(channels, channels, k, 1, k // 2), channels), nn.Conv2d(channels, channels, k, 1, k // 2), nn.BatchNorm2d(channels))
+    return Of(lambda body, x: F.relu(body(x) + x), body)
+
+
 @block("convolution")
 def residual(r):
     while True:
         x, k = r.image(), r.choice([1, 3, 3])
         if is_affordable(x, x.shape[1], k * k * 2):
-            c = x.shape[1]
-            body = nn.Sequential(normed(r, nn.Conv2d(c, c, k, 1, k // 2), c), nn.Conv2d(c, c, k, 1, k // 2), nn.BatchNorm2d(c))
-            return Of(lambda body, x: F.relu(body(x) + x), body), (x,)
+            return basic_block(r, x.shape[1], k), (x,)
+
+
+@block("deep 3x3")
+def deep(r):
+    """Many channels and few pixels: a Winograd kernel of each size, and a plain product, are the fastest somewhere here."""
+    is_basic = r.random() < 0.3
+    side = lambda: r.choice([7, 7, 8, 10, 12, 14, 14, 16, 20, 28, 28, 32]) if r.random() < 0.8 else r.between(4, 32)  # noqa: E731
+    width = lambda: r.channels(32, 1024) if r.random() < 0.3 else 32 * r.between(2, 32)  # noqa: E731
+    while True:
+        height = side()
+        x = torch.randn(r.choice([1, 1, 1, 1, 1, 2, 4]), width(), height, height if r.random() < 0.8 else side())
+        outputs = x.shape[1] if is_basic or r.random() < 0.4 else width()
+        if is_affordable(x, outputs, 9 / 4):  # what Winograd's method multiplies, or less
+            break
+    if is_basic:
+        return basic_block(r, outputs, 3), (x,)
+    return normed(r, nn.Conv2d(x.shape[1], outputs, 3, 1, 1), outputs), (x,)
 
 
 @block("convolution")

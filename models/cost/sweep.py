@@ -12,7 +12,7 @@ from models.cost.draw import BLOCKS, Draw
 
 OFTEN = {"convolution": 3, "depthwise": 2, "linear": 3, "attention": 2, "loop": 2, "copy": 2, "other convolution": 2}
 FLOATS = 320  # models of all kinds but those that follow
-APART = {"neighbours": 380, "bytes": 440}  # the models before these numbers have blocks of this kind alone
+APART = {"neighbours": 380, "bytes": 440, "deep 3x3": 460}  # the models before these numbers have blocks of this kind alone
 MODELS = max(APART.values())
 
 

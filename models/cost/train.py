@@ -17,7 +17,7 @@ from pathlib import Path
 import lightgbm
 import numpy as np
 
-TREES, LEAVES, FOLDS = 300, 31, 5
+TREES, LEAVES, LEARNING_RATE, FOLDS = 100, 40, 0.15, 5
 COVERED = 30  # records of a kernel from which its trees count
 ADDITIVE = 12  # and its additive form
 TERMS = ("step_ms", "flop_ms", "near_ms", "far_ms", "element_ms", "planned_ms")  # of the additive form
@@ -121,7 +121,7 @@ class CostModel:
             if len(of) >= ADDITIVE:
                 self.kernels[kernel]["additive"] = [float(v) for v in relative_fit(terms(d, of), d.ms[of])]
         # Errors are shares of the measured time: too long a guess costs more than one that is as many times too short.
-        options = dict(objective="quantile", alpha=QUANTILE, learning_rate=0.08, num_leaves=leaves, min_data_in_leaf=8, verbosity=-1, num_threads=1, force_col_wise=True, seed=1,
+        options = dict(objective="quantile", alpha=QUANTILE, learning_rate=LEARNING_RATE, num_leaves=leaves, min_data_in_leaf=8, verbosity=-1, num_threads=1, force_col_wise=True, seed=1,
                        feature_fraction=0.7, bagging_fraction=0.8, bagging_freq=1, max_bin=127, deterministic=True)
         guess = np.log(self.additive(d, rows))
         data = lightgbm.Dataset(self.inputs(d, rows), np.log(d.ms[rows]) - guess, weight=weights(d, rows))
