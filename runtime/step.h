@@ -32,8 +32,8 @@ struct StepInfo {
 };
 
 /// Immutable once planned; run() may be called from several threads at once on different frames.
-/// It allocates nothing, except where it is of the kind `reference` or its library does (spectra of
-/// matrices).
+/// It allocates nothing, except where it runs an operator's reference, or a library that allocates (spectra
+/// of matrices).
 class Step {
  public:
   virtual ~Step() = default;

@@ -184,7 +184,7 @@ void byte_conv(const ConvShape& s, const ByteConv& run, float* scratch, ThreadPo
   const auto* const sums = reinterpret_cast<const std::int32_t*>(run.packed) + s.groups * group.packed();
   for (long n = 0; n < columns; n++) {
     offsets[n] = run.least * sums[n];
-    scales[n] = run.in_scale * run.packed[s.groups * group.packed() + columns + n];
+    scales[n] = scale_of_sums(run.in_scale, run.packed[s.groups * group.packed() + columns + n]);
   }
   if (!in_place) write_image(s, run, copy, pool);
 

@@ -84,13 +84,12 @@ struct CodesOfSums {
     if (rows.by_table || rows.rounds || rows.adds || !clamps || rows.result != CodedRows::Result::codes)
       return std::nullopt;
     const Quantise& q = rows.last;
-    CodesOfSums codes{.by_scale = Reciprocal(q),
-                      .low = std::max(a.low, q.number_of(q.low)),
-                      .high = std::min(a.high, q.number_of(q.high)),
-                      .zero = static_cast<int>(q.zero),
-                      .is_signed = q.low < 0};
-    codes.high = std::max(codes.low, codes.high);
-    return codes;
+    const float least = q.number_of(q.low), most = q.number_of(q.high);
+    return CodesOfSums{.by_scale = Reciprocal(q),
+                       .low = std::clamp(a.low, least, most),
+                       .high = std::clamp(a.high, least, most),
+                       .zero = static_cast<int>(q.zero),
+                       .is_signed = q.low < 0};
   }
 };
 

@@ -105,7 +105,9 @@ bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
     case ConvAlgorithm::gemm_bf16: return !s.transposed && s.groups == 1 && conv_gemm_pairs(s);
     case ConvAlgorithm::taps:
       return !s.transposed && s.groups == 1 && reads_much_padding(s) && conv_taps_cover(s);
-    default: break;  // of Winograd: above
+    case ConvAlgorithm::winograd2:
+    case ConvAlgorithm::winograd4:
+    case ConvAlgorithm::winograd6: break;  // above
   }
   return false;
 }
@@ -129,7 +131,9 @@ double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
       return conv_taps_flops(s) * std::max(1.0, tile_columns / columns) *
              (1 + depth_of_sums / static_cast<double>(s.Cin));
     }
-    default: break;  // of Winograd: above
+    case ConvAlgorithm::winograd2:
+    case ConvAlgorithm::winograd4:
+    case ConvAlgorithm::winograd6: break;  // above
   }
   return product;
 }
@@ -183,7 +187,9 @@ long conv_packed_size(const ConvShape& s, ConvAlgorithm algorithm) {
     case ConvAlgorithm::depthwise: return s.taps() * s.Cin;
     case ConvAlgorithm::transposed: return conv_transposed_packed_size(s);
     case ConvAlgorithm::taps: return conv_taps_packed_size(s);
-    default: break;  // of Winograd: above
+    case ConvAlgorithm::winograd2:
+    case ConvAlgorithm::winograd4:
+    case ConvAlgorithm::winograd6: break;  // above
   }
   return 0;
 }
@@ -204,7 +210,9 @@ void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
       return;
     case ConvAlgorithm::transposed: return pack_conv_transposed(s, weights, packed, pool);
     case ConvAlgorithm::taps: return pack_conv_taps(s, weights, packed, pool);
-    default: break;  // of Winograd: above
+    case ConvAlgorithm::winograd2:
+    case ConvAlgorithm::winograd4:
+    case ConvAlgorithm::winograd6: break;  // above
   }
 }
 
@@ -217,7 +225,9 @@ Knobs conv_knobs(ConvAlgorithm algorithm) {
     case ConvAlgorithm::transposed:
     case ConvAlgorithm::taps: return row_gemm_knobs;
     case ConvAlgorithm::depthwise: return {.pieces = true};
-    default: break;  // of Winograd: above
+    case ConvAlgorithm::winograd2:
+    case ConvAlgorithm::winograd4:
+    case ConvAlgorithm::winograd6: break;  // above
   }
   return {};
 }
@@ -231,7 +241,9 @@ long conv_scratch_size(const ConvShape& s, ConvAlgorithm algorithm, int threads,
     case ConvAlgorithm::depthwise:
     case ConvAlgorithm::taps: return 0;
     case ConvAlgorithm::transposed: return conv_transposed_scratch_size(s);
-    default: break;  // of Winograd: above
+    case ConvAlgorithm::winograd2:
+    case ConvAlgorithm::winograd4:
+    case ConvAlgorithm::winograd6: break;  // above
   }
   return 0;
 }
@@ -246,7 +258,9 @@ void conv(const ConvShape& s, ConvAlgorithm algorithm, const ConvRun& run, Threa
     case ConvAlgorithm::depthwise: return depthwise(s, run, pool);
     case ConvAlgorithm::transposed: return conv_transposed(s, run, pool);
     case ConvAlgorithm::taps: return conv_taps(s, run, pool);
-    default: break;  // of Winograd: above
+    case ConvAlgorithm::winograd2:
+    case ConvAlgorithm::winograd4:
+    case ConvAlgorithm::winograd6: break;  // above
   }
 }
 

@@ -63,7 +63,7 @@ long rows_of_band(const ConvShape& s, int threads) {
   return std::clamp(fit, 1L, std::max(1L, (s.N * s.out(s.h) + threads - 1) / threads));
 }
 
-// The channel of each number in order, in all phases; -1: none.
+// f(number in order, its channel), in all phases; some are of no channel.
 template <class F>
 void each_in_order(const ConvShape& s, F f) {
   const Layout layout(s);
@@ -210,13 +210,16 @@ void pack_integer_depthwise(const ConvShape& s, const QuantizedB& b, const ByteS
       sum += code;
     }
     offsets[i] = -image.zero * sum;
-    packed[layout.scales() + i] = image.scale * b.scales[channel];
+    packed[layout.scales() + i] = scale_of_sums(image.scale, b.scales[channel]);
   });
 }
 
 long integer_depthwise_scratch_size(const ConvShape& s, int threads) {
   const Layout layout(s);
-  return Run::shared_bytes(layout) + threads * Run::bytes_of_thread(s, layout, rows_of_band(s, threads));
+  long most = 0;  // a pool may have fewer threads than it was to have
+  for (int n = 1; n <= threads; n++)
+    most = std::max(most, n * Run::bytes_of_thread(s, layout, rows_of_band(s, n)));
+  return Run::shared_bytes(layout) + most;
 }
 
 void integer_depthwise(const ConvShape& s, const IntegerDepthwise& run, std::uint8_t* scratch,

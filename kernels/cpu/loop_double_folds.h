@@ -20,8 +20,8 @@ template <Reduce R, class V>
 TENON_INLINE V folded(V a, V b) {
   if constexpr (R == Reduce::sum) return a + b;
   if constexpr (R == Reduce::prod) return a * b;
-  if constexpr (R == Reduce::max) return (a > b) | (a != a) ? a : b;
-  if constexpr (R == Reduce::min) return (a < b) | (a != a) ? a : b;
+  if constexpr (R == Reduce::max) return ((a > b) | (a != a)) ? a : b;
+  if constexpr (R == Reduce::min) return ((a < b) | (a != a)) ? a : b;
 }
 template <Reduce R>
 TENON_INLINE double fold_of(doubles4 v) {

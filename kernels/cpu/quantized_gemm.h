@@ -1,7 +1,9 @@
 // Matrix products C = A * B where B is kept in 8- or 4-bit codes with scales: widened in registers for a few
 // rows of A, a panel at a time for more.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "base/dtype.h"
@@ -22,6 +24,12 @@ struct QuantizedB {
   const float* scales = nullptr;
   const std::int16_t* zeros = nullptr;  // null: 0
 };
+
+/// What a sum of products of codes of these scales stands for: finite, so that a sum of 0 stays 0.
+inline float scale_of_sums(float a, float b) {
+  constexpr float most = std::numeric_limits<float>::max();
+  return std::clamp(a * b, -most, most);
+}
 
 /// The form of a [K, N] matrix, and what is subtracted from its codes before they are packed.
 struct QuantizedForm {

@@ -39,7 +39,7 @@ void decompose_tall(const Matrix& x, Line s, Matrix& q, Matrix& p) {
   s = svd.singularValues();
   p = svd.matrixV();
   q.leftCols(x.cols()) = svd.matrixU();
-  const double least = s(0) * static_cast<double>(x.rows()) * std::numeric_limits<double>::epsilon();
+  const double least = s(0) * (static_cast<double>(x.rows()) * std::numeric_limits<double>::epsilon());
   const long rank = (s.array() > least).count();
   for (long i = 0; i < rank; ++i) {
     const double sign = orientation(x.cols(), [&](long j) { return p(j, i); });

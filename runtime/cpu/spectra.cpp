@@ -19,9 +19,16 @@ using Results = std::array<double*, 3>;
 /// From one matrix's numbers its results.
 using OnMatrix = std::function<void(const double*, const Results&)>;
 
-bool is_finite(const double* x, long count) {
-  return std::all_of(x, x + count, [](double number) { return std::isfinite(number); });
+/// Are the numbers that the operator reads: of a symmetric matrix the lower triangle?
+bool is_finite(const double* x, long rows, long columns, bool is_symmetric) {
+  const auto finite = [](double number) { return std::isfinite(number); };
+  for (long i = 0; i < rows; ++i, x += columns)
+    if (!std::all_of(x, x + (is_symmetric ? i + 1 : columns), finite)) return false;
+  return true;
 }
+
+/// Null: it takes every matrix, also one that holds infinities or NaN.
+using IsTaken = std::function<bool(const double*)>;
 
 /// Its numbers are computed in f64, whatever their type is in memory.
 class MatrixStep : public CpuStep {
@@ -38,14 +45,14 @@ class MatrixStep : public CpuStep {
     }
   };
 
-  MatrixStep(OnMatrix on_matrix, long matrices, bool is_total, int threads, const Operand& x,
+  MatrixStep(OnMatrix on_matrix, IsTaken is_taken, long matrices, int threads, const Operand& x,
              std::vector<Operand> results)
       : on_matrix_(std::move(on_matrix)),
+        is_taken_(std::move(is_taken)),
         matrices_(matrices),
-        is_total_(is_total),
         x_(x),
         results_(std::move(results)) {
-    faults = is_total ? 0 : 1;
+    faults = is_taken_ ? 1 : 0;
     words_ = x.numbers;
     for (const Operand& r : results_) words_ += r.numbers;
     scratch_bytes = static_cast<std::size_t>(threads * words_) * sizeof(double);
@@ -56,7 +63,7 @@ class MatrixStep : public CpuStep {
       double* room = reinterpret_cast<double*>(frame.scratch) + worker * words_;
       const double* x = x_.is_wide() ? x_.matrix<double>(frame, k) : room;
       if (!x_.is_wide()) std::copy_n(x_.matrix<const float>(frame, k), x_.numbers, room);
-      if (!is_total_ && !is_finite(x, x_.numbers)) return frame.faults[0].report(0, 0);
+      if (is_taken_ && !is_taken_(x)) return frame.faults[0].report(0, 0);
       Results results{};
       for (std::size_t i = 0; i < results_.size(); ++i) {
         room += i == 0 ? x_.numbers : results_[i - 1].numbers;
@@ -75,8 +82,8 @@ class MatrixStep : public CpuStep {
 
  private:
   OnMatrix on_matrix_;
+  IsTaken is_taken_;
   long matrices_;
-  bool is_total_;  // infinities and NaN have results
   Operand x_;
   std::vector<Operand> results_;
   long words_ = 0;  // of a thread
@@ -101,6 +108,13 @@ OnMatrix on_matrix(const Node& node, long rows, long columns) {
   return [=](const double* x, const Results& y) { find(x, rows, columns, y[1]); };
 }
 
+IsTaken is_taken(const Node& node, long rows, long columns) {
+  if (node.is<MatrixExp>()) return nullptr;
+  return [rows, columns, is_symmetric = node.is<Eigh>()](const double* x) {
+    return is_finite(x, rows, columns, is_symmetric);
+  };
+}
+
 void emit_spectrum(Planner& planner, const Group& group) {
   const Node& node = group.node();
   const PlannedTensor x = planner.dense(node.input());
@@ -115,7 +129,7 @@ void emit_spectrum(Planner& planner, const Group& group) {
     results.push_back({tensors.back().address(), result->dtype(), tensors.back().numel() / matrices});
   }
   planner.emit(std::make_unique<MatrixStep>(
-                   on_matrix(node, rows, columns), matrices, node.is<MatrixExp>(), planner.threads(),
+                   on_matrix(node, rows, columns), is_taken(node, rows, columns), matrices, planner.threads(),
                    MatrixStep::Operand{x.address(), x.dtype(), rows * columns}, std::move(results)),
                node, {x}, tensors);
 }

@@ -2,6 +2,7 @@
 // floats and to bytes.
 #include "kernels/cpu/byte_conv.h"
 
+#include <atomic>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -195,9 +196,11 @@ TEST_P(ByteConvTest, ReadsPlanes) {
 struct CodesSink {
   CodedRows how;
   CodesOfSums codes;
+  mutable std::atomic<long> calls{0};
 };
 void write_codes(const void* context, float* tile, long stride, long row0, long rows, long col0, long cols) {
   const auto& sink = *static_cast<const CodesSink*>(context);
+  ++sink.calls;
   finish_coded(sink.how, {.sums = tile,
                           .sums_stride = stride,
                           .codes = sink.codes.to + row0 * sink.codes.stride + col0,
@@ -212,6 +215,9 @@ TEST_P(ByteConvTest, WritesCodes) {
       is_signed{.scale = 37, .multiplies = false, .zero = -3, .low = -128, .high = 127},
       narrow{.scale = 0.021F, .multiplies = true, .zero = 128, .low = 3, .high = 254};
   const Activation clamp{Activation::Kind::clamp, -900, 960.5F};
+  // Bounds that no code reaches.
+  const Activation above{Activation::Kind::clamp, 1e9F, 2e9F}, below{Activation::Kind::clamp, -2e9F, -1e9F};
+  long by_hook = 0, in_registers = 0;
   constexpr std::uint8_t untouched = 55;
   for (std::size_t i = 0; i < shapes().size(); i++) {
     const ConvShape& s = shapes()[i];
@@ -219,7 +225,7 @@ TEST_P(ByteConvTest, WritesCodes) {
     const std::vector<float> packed = layer.packed(s, pool), expected = layer.expected(s);
     std::vector<float> scratch(static_cast<std::size_t>(byte_conv_scratch_size(s))), sums(expected.size());
     for (const Quantise& how : {wide, is_signed, narrow})
-      for (const Activation& activation : {Activation::none, Activation::relu, clamp}) {
+      for (const Activation& activation : {Activation::none, Activation::relu, clamp, above, below}) {
         const CodedRows rows{.activation = activation, .result = CodedRows::Result::codes, .last = how};
         CodesSink sink{.how = rows, .codes = *CodesOfSums::of(rows)};
         sink.codes.stride = s.Cout + 5;
@@ -230,6 +236,7 @@ TEST_P(ByteConvTest, WritesCodes) {
         sums = expected;
         write_codes(&sink, sums.data(), s.Cout, 0, s.N * s.out_pixels(), 0, s.Cout);
         sink.codes.to = out.data();
+        sink.calls = 0;
         byte_conv(s,
                   {.in_bytes = layer.image.data(),
                    .in_stride = s.Cin,
@@ -244,8 +251,10 @@ TEST_P(ByteConvTest, WritesCodes) {
                                 .codes = &sink.codes}},
                   scratch.data(), pool);
         ASSERT_EQ(out, wanted) << "shape " << i;
+        ++(sink.calls == 0 ? in_registers : by_hook);
       }
   }
+  EXPECT_EQ(in_registers > 0, isa() == Isa::avx512 && runs_dot_of_bytes()) << by_hook;
 }
 
 TEST(ByteConv, TakesNoGroupsThatCutWordsOfFourChannelsAndNoSumsThatAreTooDeep) {

@@ -1,5 +1,6 @@
 // Factorisations and systems of equations: every operator at many sizes and in batches against the
 // interpreter, and what they say of data that they cannot take.
+#include "kernels/cpu/spectra.h"
 #include "tests/runtime/on_device.h"
 
 namespace tenon::testing {
@@ -191,6 +192,40 @@ TEST(LinearAlgebraData, OfRankOne) {
   Tensor x = zeros({4, 6});
   for (std::int64_t j = 0; j < 6; ++j) x.set_double(Index{1, j}, 2);
   expect_same({"%1, %2, %3 = svd(%a, complete=true)", {x}, "%1, %2, %3"});
+}
+
+TEST(LinearAlgebraData, NobodyReadsTheUpperTriangleOfASymmetricMatrix) {
+  Tensor x = random_tensor(DType::f64, {3, 3}, 1);
+  x.set_double(Index{0, 1}, HUGE_VAL);
+  x.set_double(Index{1, 2}, std::nan(""));
+  expect_same({"%1, %2 = eigh(%a)", {x}, "%1, %2"}, in_double);
+}
+
+TEST(LinearAlgebraData, SingularVectorsOfHugeNumbersAreThoseOfSmallOnes) {
+  constexpr long rows = 5, columns = 7;
+  const Tensor x = random_tensor(DType::f64, {rows, columns}, 1);
+  const auto vectors_of = [&](int exponent) {
+    std::vector<double> scaled(x.data<double>(), x.data<double>() + rows * columns);
+    for (double& number : scaled) number = std::ldexp(number, exponent);
+    std::vector<double> all(rows * rows + rows * columns), s(rows);
+    cpu::find_svd(scaled.data(), rows, columns, false, all.data(), s.data(), all.data() + rows * rows);
+    return all;
+  };
+  const std::vector<double> small = vectors_of(0), huge = vectors_of(1020);
+  for (std::size_t i = 0; i < small.size(); ++i) EXPECT_NEAR(huge[i], small[i], 1e-12);
+}
+
+// exp(diag(0, -s, 0)) and the exponential of a strictly upper matrix have ones, however often they are
+// squared.
+TEST(LinearAlgebraData, ExponentialsOfLargeNorm) {
+  Tensor identity = Tensor::zeros(DType::f64, {3, 3});
+  for (std::int64_t i = 0; i < 3; ++i) identity.set_double(Index{i, i}, 1);
+  for (const double s : {20.0, 1e6, 1e12, 1e18}) {
+    Tensor x = Tensor::zeros(DType::f64, {2, 3, 3});
+    x.set_double(Index{0, 1, 1}, -s);
+    for (const auto& [i, j] : {std::pair{0, 1}, {0, 2}, {1, 2}}) x.set_double(Index{1, i, j}, s);
+    expect_same({"%1 = matrix_exp(%a)  %2 = mul(%1, %b)", {x, identity}, "%2"}, in_double);
+  }
 }
 
 TEST(LinearAlgebraData, IsReadAsItLies) {
