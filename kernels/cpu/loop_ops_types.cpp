@@ -95,11 +95,12 @@ constexpr bool has_exact_rests =
 #else
     false;
 #endif
-TENON_INLINE bool have_exact_rests(const double* a, const double* b, long n) {
+[[maybe_unused]] TENON_INLINE bool have_exact_rests(const double* a, const double* b, long n) {
   long others = 0;
   for (long i = 0; i < n; ++i) {
     const double divisor = __builtin_fabs(b[i]);
-    others += (__builtin_fabs(a[i]) < 0x1p52 * divisor) & (divisor < __builtin_inf()) ? 0 : 1;
+    const bool is_exact = (__builtin_fabs(a[i]) < 0x1p52 * divisor) & (divisor < __builtin_inf());
+    others += is_exact ? 0 : 1;
   }
   return others == 0;
 }

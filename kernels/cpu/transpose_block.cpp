@@ -61,11 +61,11 @@ struct SmallTile {
     return reinterpret_cast<vf>(lanes);
   }
   /// As many rows as a lane holds, to columns that lie one behind the other.
-  static TENON_INLINE void run_lanes(long cols, const T* source, long source_stride, T* target) {
+  static TENON_INLINE void run_lanes(long count, const T* source, long source_stride, T* target) {
     long c = 0;
-    for (; c + VL <= cols; c += VL)
+    for (; c + VL <= count; c += VL)
       store(reinterpret_cast<float*>(target + c * rows_of_lane), lanes_of(source + c, source_stride));
-    for (; c < cols; c++)
+    for (; c < count; c++)
       for (int part = 0; part < rows_of_lane; part++)
         target[c * rows_of_lane + part] = source[part * source_stride + c];
   }

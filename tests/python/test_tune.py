@@ -28,7 +28,7 @@ def test_choices_are_kept_and_used(run, tmp_path, model):
     assert ("a run: " in said or "no kernel changes" in said) and "kept in tuned.tenon and kept/cache.jsonl" in said
     record = json.loads((tmp_path / "tune.json").read_text())
     (group,) = record["groups"]
-    assert record["schema"] == "tenon.tune/1" and group["groups"] == 2 and sum(" (" not in t["candidate"] for t in group["tried"]) == 2
+    assert record["schema"] == "tenon.tune/1" and group["groups"] == 2 and sum(" (" not in t["candidate"] for t in group["tried"]) == 3
     assert record["difference"] < 1e-4
 
     (line,) = (tmp_path / "kept" / "cache.jsonl").read_text().splitlines()
@@ -45,7 +45,7 @@ def test_a_plan_takes_what_the_file_says(run, tmp_path, model):
     run("tune", model, "--budget", "10", "--cache", "cache.jsonl", code=0)
     kept = json.loads((tmp_path / "cache.jsonl").read_text())
     plan = run("inspect", model, "--ir", "planned", code=0)
-    kernels = {"gemm", "winograd4", "winograd6"}
+    kernels = {"gemm", "winograd2", "winograd4", "winograd6"}
     (usual,) = {k for k in kernels if f"[{k}]" in plan}
     candidates = {t["candidate"] for t in json.loads(run("tune", model, "-r", "--budget", "10", "--cache", "x.jsonl", "--json", "-", code=0))["groups"][0]["tried"] if " (" not in t["candidate"]}
     other = sorted(candidates)[0]
@@ -64,7 +64,7 @@ def test_what_kernels_took_is_contributed(run, tmp_path, model):
     lines = [json.loads(line) for line in (tmp_path / "records.jsonl").read_text().splitlines()]
     assert all(line["schema"] == "tenon.record/1" for line in lines)
     kernels = {line["candidate"]["kernel"] for line in lines if line["kind"] == "step"}
-    assert {"gemm", "winograd4", "winograd6"} <= kernels and not any("(" in kernel for kernel in kernels)
+    assert {"gemm", "winograd2", "winograd4", "winograd6"} <= kernels and not any("(" in kernel for kernel in kernels)
 
 
 def test_caches_are_merged(run, tmp_path, model):
