@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/coded_rows.h"
 #include "kernels/cpu/packed_runs.h"
+#include "kernels/cpu/row_walk.h"
 #include "kernels/cpu/simd_half.h"
 #include "kernels/cpu/tile_kernel.h"
 
@@ -29,35 +30,6 @@ constexpr long hook_cols = hook_panels * panel_cols;
 constexpr long smaller(long a, long b) { return a < b ? a : b; }
 constexpr long larger(long a, long b) { return a > b ? a : b; }
 constexpr long pieces_of(long whole, long piece) { return (whole + piece - 1) / piece; }
-
-// Walks through the offsets of a RowMap row by row, without a division a row.
-class RowWalk {
- public:
-  RowWalk(const RowMap& map, long row)
-      : map_(map),
-        x_(row % map.width),
-        y_(row / map.width % map.height),
-        offset_(x_ * map.x_stride + y_ * map.y_stride + row / map.width / map.height * map.n_stride) {}
-  long next() {
-    const long here = offset_;
-    offset_ += map_.x_stride;
-    if (++x_ == map_.width) {
-      x_ = 0;
-      offset_ += map_.y_stride - map_.width * map_.x_stride;
-      if (++y_ == map_.height) {
-        y_ = 0;
-        offset_ += map_.n_stride - map_.height * map_.y_stride;
-      }
-    }
-    return here;
-  }
-
- private:
-  const RowMap& map_;
-  long x_;
-  long y_;
-  long offset_;
-};
 
 // A block of k: runs [run, run + runs), each cut to [start, start + length).
 struct DepthBlock {

@@ -15,10 +15,6 @@
 namespace tenon::cpu {
 namespace {
 
-ConvShape depthwise_of(long images, long channels, const ConvAxis& h, const ConvAxis& w) {
-  return {.N = images, .Cin = channels, .Cout = channels, .h = h, .w = w, .groups = channels};
-}
-
 const std::vector<ConvShape>& shapes() {
   static const std::vector<ConvShape> all = {
       depthwise_of(1, 16, axis(3, 1), axis(5, 1)),
