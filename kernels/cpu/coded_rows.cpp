@@ -2,8 +2,8 @@
 #include "kernels/cpu/coded_rows.h"
 
 #include "kernels/cpu/activation.h"
+#include "kernels/cpu/byte_table.h"
 #include "kernels/cpu/scaling.h"
-#include "kernels/cpu/simd_bytes.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
@@ -134,37 +134,6 @@ template <Activation::Kind kind, Residual residual, bool rounds, Result result>
     if (j < t.cols) finish_lanes(j, static_cast<int>(t.cols - j));
   }
 }
-
-// 256 bytes, one of which a lane's lowest byte chooses.
-class ByteTable {
- public:
-#if defined(__AVX512BW__)
-  explicit TENON_INLINE ByteTable(const std::uint8_t* bytes) {
-    TENON_UNROLL
-    for (int i = 0; i < 4; i++) words_[i] = _mm512_loadu_si512(bytes + 64 * i);
-  }
-  TENON_INLINE vi at(vi code) const {
-    const auto pair = reinterpret_cast<__m512i>((code & 255) >> 1);
-    const vi low = reinterpret_cast<vi>(_mm512_permutex2var_epi16(words_[0], pair, words_[1]));
-    const vi high = reinterpret_cast<vi>(_mm512_permutex2var_epi16(words_[2], pair, words_[3]));
-    return (((code & 128) == 0 ? low : high) >> ((code & 1) << 3)) & 255;
-  }
-
- private:
-  __m512i words_[4];
-#else
-  explicit TENON_INLINE ByteTable(const std::uint8_t* bytes) : bytes_(bytes) {}
-  TENON_INLINE vi at(vi code) const {
-    vi found{};
-    TENON_UNROLL
-    for (int i = 0; i < VL; i++) found[i] = bytes_[code[i] & 255];
-    return found;
-  }
-
- private:
-  const std::uint8_t* bytes_;
-#endif
-};
 
 template <Result result>
 [[gnu::noinline]] void finish_by_table(const CodedRows& how, const CodedTile& tile) {

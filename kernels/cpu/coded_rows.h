@@ -2,11 +2,11 @@
 // what these stand for, a residual, an activation.
 #pragma once
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 
 #include "base/dtype.h"
+#include "kernels/cpu/byte_function.h"
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/isa.h"
 
@@ -48,8 +48,8 @@ struct CodedRows {
   Quantise last;
   Dequantise of_last;
   bool by_table = false;
-  std::array<std::uint8_t, 256> table = {};  // in place of all between `first` and `of_last`
-  bool of_signed = false;                    // its codes are signed
+  ByteValues table = {};   // in place of all between `first` and `of_last`
+  bool of_signed = false;  // its codes are signed
 
   /// Is it made of few operators, each of which rounds once?
   static bool takes(Activation::Kind kind) { return kind <= Activation::Kind::leaky_relu; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <span>
 
 #include "base/error.h"
 #include "kernels/cpu/held_type.h"
@@ -32,6 +33,7 @@ class Compiler {
   Compiler(const LoopProgram& program, LoopSpace space)
       : program_(program), nodes_(recognise_chains(program, space.mode)) {
     choose_held_types(program, nodes_);
+    use_tables(program, nodes_);
     plan_.space = std::move(space);
     for (std::size_t i = 0; i < program.code.operands.size(); ++i) {
       const LoopOperand operand = program.operand(i);
@@ -399,11 +401,27 @@ class Compiler {
       steps.push_back(step);
       return;
     }
+    if (node(r).table) return emit_table(r, order, n, steps);
     step.op = op_of(r);
     step.in_count = arg_count(r);
     const bool selects = node(r).fused < 0 && at(r).prim == Prim::select;
     for (int a = 0; a < step.in_count; ++a)
       step.in[a] = selects && a == 0 ? location(arg(r, a)) : held_as(arg(r, a), node(r).operands, steps);
+    set_out(r, order, n);
+    step.out = location(r);
+    steps.push_back(step);
+  }
+
+  void emit_table(Reg r, const std::vector<Reg>& order, std::size_t n, TileSteps& steps) {
+    TileStep step = step_for(r, TileStep::Kind::op);
+    step.op = simd_ops().byte_table;
+    step.in_count = 2;
+    step.in[0] = location(arg(r, 0));
+    step.in[1] = {.where = ValueLocation::Where::constant,
+                  .offset = static_cast<long>(plan_.constants.size()),
+                  .size = 1};
+    const auto bytes = std::as_bytes(std::span(*node(r).table));
+    plan_.constants.insert(plan_.constants.end(), bytes.begin(), bytes.end());
     set_out(r, order, n);
     step.out = location(r);
     steps.push_back(step);

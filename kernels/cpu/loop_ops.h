@@ -115,6 +115,7 @@ struct SimdOps {
   FoldFn fold_columns_sum;
   FoldFn fold_columns_sum_squares;
   TransferFn load_f32;
+  OpFn byte_table;  // of bytes in[0], what each chooses of the 256 bytes in[1]
   SmallFloatOps f16, bf16, f8e4m3fn, f8e5m2, f8e4m3fnuz, f8e5m2fnuz;
 
   /// Null for other types.

@@ -1,4 +1,5 @@
 // The float loops of the loop kernels on vectors. Built once per ISA.
+#include "kernels/cpu/byte_table.h"
 #include "kernels/cpu/loop_ops.h"
 #include "kernels/cpu/loop_simd_folds.h"
 #include "kernels/cpu/loop_simd_memory.h"
@@ -260,6 +261,32 @@ void select(const OpArgs& args) {
   }
 }
 
+void byte_table(const OpArgs& args) {
+  const auto* const bytes = static_cast<const std::uint8_t*>(args.in[1]);
+#if defined(__AVX512BW__)
+  const ByteTable table(bytes);
+#endif
+  for (long r = 0; r < args.rows; r++) {
+    const auto* const in = static_cast<const std::uint8_t*>(args.in[0]) + r * args.in_pitch[0];
+    auto* const out = static_cast<std::uint8_t*>(args.out) + r * args.out_pitch;
+    if (args.splat[0]) {
+      for (long c = 0; c < args.cols; c++) out[c] = bytes[*in];
+      continue;
+    }
+    long c = 0;
+#if defined(__AVX512BW__)
+    for (; c + 64 <= args.cols; c += 64)
+      _mm512_storeu_si512(out + c, table.of_bytes(_mm512_loadu_si512(in + c)));
+    if (c < args.cols) {
+      const __mmask64 inside = ~__mmask64{0} >> (64 - (args.cols - c));
+      _mm512_mask_storeu_epi8(out + c, inside, table.of_bytes(_mm512_maskz_loadu_epi8(inside, in + c)));
+    }
+#else
+    for (; c < args.cols; c++) out[c] = bytes[in[c]];
+#endif
+  }
+}
+
 template <class Format>
 constexpr SmallFloatOps small_floats() {
   return {unary<Rounded<Format>>, load_small<Format>, store_small<Format>, {}, {}, nullptr};
@@ -404,6 +431,7 @@ constexpr SimdOps make_ops() {
   ops.fold_columns_sum = fold_columns_sum;
   ops.fold_columns_sum_squares = fold_columns_sum_squares;
   ops.load_f32 = load_f32;
+  ops.byte_table = byte_table;
   ops.f16 = half_floats<F16>();
   ops.bf16 = half_floats<BF16>();
   ops.f8e4m3fn = small_floats<F8<Float8E4M3FN>>();

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/cpu/byte_function.h"
 #include "kernels/cpu/loop_ops.h"
 #include "kernels/cpu/loop_space.h"
 
@@ -85,8 +86,9 @@ struct LoopNode {
   int fused = -1;        // a Fused, which replaces instruction.prim
   bool squares = false;  // a reduction that sums the squares of its argument, or of the difference of two
   int arg_count = 0;
-  DType held = DType::f32;      // the type in which its values are held (held_type.h)
-  DType operands = DType::f32;  // the one that its operands are read in; not select's condition
+  DType held = DType::f32;          // the type in which its values are held (held_type.h)
+  DType operands = DType::f32;      // the one that its operands are read in; not select's condition
+  std::optional<ByteValues> table;  // what it gives for its argument, a byte; in place of all the above
 };
 std::vector<LoopNode> recognise_chains(const LoopProgram& program, LoopMode mode);
 /// Sets `held` and `operands`: of integers the narrowest types that give the same results. Casts that change
@@ -101,6 +103,9 @@ struct LoopValue {
   int walk = 0;           // how many reductions come before it
   bool needed = false;    // does a store depend on it?
 };
+/// Makes tables of what is stored as bytes and depends on one byte of memory alone, where what lies between
+/// them is held in more than a byte. Held types are chosen already.
+void use_tables(const LoopProgram& program, std::vector<LoopNode>& nodes);
 std::vector<LoopValue> describe_values(const std::vector<LoopNode>& nodes, const LoopSpace& space);
 /// Such a bool may be any byte but 0 where it is true: it is read where it lies.
 bool only_primitives_read(const std::vector<LoopNode>& nodes, Reg r);

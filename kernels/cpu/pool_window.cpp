@@ -108,6 +108,7 @@ template <class Byte, Byte least>
 void max_of_bytes(const PoolWindow& w, long channels) {
   long c = 0;
   for (; c + 4 * VL <= channels; c += 4 * VL) bytes_of_window<Byte, least, 4 * VL>(w, c);
+  for (; c + 2 * VL <= channels; c += 2 * VL) bytes_of_window<Byte, least, 2 * VL>(w, c);
   for (; c + VL <= channels; c += VL) bytes_of_window<Byte, least, VL>(w, c);
   for (; c < channels; c++) bytes_of_window<Byte, least, 1>(w, c);
 }

@@ -1,11 +1,9 @@
 #include "runtime/cpu/coded_epilogue.h"
 
 #include <cmath>
-#include <map>
-#include <numeric>
 #include <vector>
 
-#include "kernels/cpu/loop_kernel.h"
+#include "kernels/cpu/byte_function.h"
 #include "kernels/cpu/loop_patterns.h"
 #include "runtime/centred_bytes.h"
 
@@ -67,13 +65,15 @@ class Recogniser {
     rows.by_table = true;
     for (Reg r = 0; r < last; ++r) {
       const auto first = take_codes(r);
-      const auto function = first ? function_of(r, last) : std::nullopt;
-      if (!function) continue;
+      const auto values =
+          first ? cpu::function_of_byte(program_, r, patterns_.at(r).type, last, patterns_.at(last).type)
+                : std::nullopt;
+      if (!values) continue;
       CodedPass before;
       const Reg of = is_tile(first->of) ? first->of : take_sum(first->of, before);
       if (!is_tile(of)) continue;
       rows.first = first->how;
-      rows.table = values_of(*function);
+      rows.table = *values;
       if (of == first->of) return {std::move(found)};
       return {std::move(before), std::move(found)};
     }
@@ -81,43 +81,6 @@ class Recogniser {
   }
 
  private:
-  // One register as a program of another one, over all bytes. nullopt where it depends on anything else.
-  std::optional<LoopProgram> function_of(Reg codes, Reg result) const {
-    const DType in = patterns_.at(codes).type, out = patterns_.at(result).type;
-    LoopProgram function("codes", {256});
-    std::map<Reg, Reg> copies{{codes, function.load({.buffer = 0, .dtype = in, .strides = {1}})}};
-    const auto copy = [&](auto& self, Reg r) -> std::optional<Reg> {
-      if (const auto known = copies.find(r); known != copies.end()) return known->second;
-      Instruction i = patterns_.at(r);
-      if (i.op != LoopOp::prim && i.op != LoopOp::constant) return std::nullopt;
-      for (int k = 0; k < arg_count(i); ++k) {
-        const auto arg = self(self, i.args[static_cast<std::size_t>(k)]);
-        if (!arg) return std::nullopt;
-        i.args[static_cast<std::size_t>(k)] = *arg;
-      }
-      function.code.instructions.push_back(i);
-      return copies[r] = static_cast<Reg>(function.code.instructions.size()) - 1;
-    };
-    const auto made = copy(copy, result);
-    if (!made) return std::nullopt;
-    function.store({.buffer = 1, .dtype = out, .strides = {1}}, *made);
-    return function;
-  }
-
-  static std::array<std::uint8_t, 256> values_of(const LoopProgram& function) {
-    std::array<std::uint8_t, 256> codes, values{};
-    std::iota(codes.begin(), codes.end(), std::uint8_t{0});
-    const auto kernel = cpu::LoopKernel::compile(function);
-    struct alignas(64) Line {
-      std::byte bytes[64];
-    };
-    std::vector<Line> scratch(kernel.scratch_bytes(1) / sizeof(Line) + 1);
-    ThreadPool pool(1);
-    void* const buffers[] = {codes.data(), values.data()};
-    kernel.run(buffers, scratch.data(), pool);
-    return values;
-  }
-
   template <class How>
   struct Taken {
     How how;

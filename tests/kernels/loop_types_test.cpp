@@ -59,6 +59,43 @@ TEST_P(LoopTypes, OneOperatorOnFloatsOf16BitsWhereTheyLie) {
     }
 }
 
+// What is computed of one byte and stored as a byte is read from a table.
+TEST_P(LoopTypes, FunctionsOfOneByte) {
+  const auto is_like = [](DType t, LoopProgram& p, Reg x) {
+    const Reg number = p.prim(Prim::mul, p.cast(DType::f32, x), p.constant(0.7));
+    const Reg whole = p.prim(Prim::round, p.prim(Prim::add, p.prim(Prim::tanh, number), number));
+    const double low = t == DType::i8 ? -128 : 0, high = t == DType::u8 ? 255 : 127;
+    const Reg inside = p.prim(Prim::min, p.prim(Prim::max, whole, p.constant(low)), p.constant(high));
+    return t == DType::boolean ? p.prim(Prim::gt, inside, p.constant(30)) : p.cast(t, inside);
+  };
+  for (const DType from : {DType::u8, DType::i8, DType::boolean})
+    for (const DType to : {DType::u8, DType::i8, DType::boolean})
+      for (const std::int64_t n : {63, 64, 1000, 6000}) {
+        LoopProgram p = program_over({9, n});
+        p.store(dense(p, 1, to), is_like(to, p, p.load(dense(p, 0, from))));
+        expect_matches_reference(p);
+
+        LoopProgram rows = program_over({9, n});  // a byte a row, rows that lie apart
+        LoopOperand apart = dense(rows, 1, to);
+        apart.strides[0] += 5;
+        rows.store(apart, is_like(to, rows, rows.load({0, from, {1, 0}})));
+        expect_matches_reference(rows);
+
+        LoopProgram two = program_over({9, n});  // what others read is no table alone
+        const Reg x = two.load(dense(two, 0, from)), y = is_like(to, two, x);
+        two.store(dense(two, 1, to), y);
+        two.store(dense(two, 2, DType::f32), two.prim(Prim::add, two.cast(DType::f32, y), two.constant(1)));
+        two.store(dense(two, 3, to), is_like(to, two, two.load(dense(two, 4, from))));
+        expect_matches_reference(two);
+
+        if (from != to) continue;
+        LoopProgram in_place = program_over({9, n});
+        in_place.store(dense(in_place, 0, to),
+                       is_like(to, in_place, in_place.load(dense(in_place, 0, from))));
+        expect_matches_reference(in_place);
+      }
+}
+
 // One operator on blocks, whose other operands are computed once a row.
 TEST_P(LoopTypes, AScaleAndAShiftOfFloatsOf16Bits) {
   for (const DType dtype : {DType::f16, DType::bf16})
