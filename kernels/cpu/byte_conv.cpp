@@ -127,6 +127,11 @@ bool byte_conv_supports(const ConvShape& s) {
   return (s.groups == 1 || s.Cin / s.groups % bytes_of_word == 0) && ByteGroup(s).depth <= RowGemm::max_depth;
 }
 
+bool makes_codes(const ConvShape& s, const Epilogue& e) {
+  const auto is_finite = [](float x) { return std::isfinite(x); };
+  return makes_codes_of_sums(e) && (!e.bias || std::all_of(e.bias, e.bias + s.Cout, is_finite));
+}
+
 bool byte_conv_pays() { return runs_dot_of_bytes(); }
 
 long byte_conv_packed_size(const ConvShape& s) {
@@ -173,6 +178,7 @@ long byte_conv_scratch_size(const ConvShape& s) {
 void byte_conv(const ConvShape& s, const ByteConv& run, float* scratch, ThreadPool& pool) {
   TENON_CHECK(byte_conv_supports(s));
   if (s.transposed) return byte_conv_transposed(s, run, scratch, pool);
+  const bool makes = makes_codes(s, run.epilogue);
   const bool in_place = is_read_in_place(s, run);
   const ByteImage view = in_place ? ByteImage(s, run.in_stride) : ByteImage(s);
   const ByteGroup group(s);
@@ -218,9 +224,8 @@ void byte_conv(const ConvShape& s, const ByteConv& run, float* scratch, ThreadPo
     r.c_stride = run.out_stride;
     r.c_rows = run.out_rows;
     r.epilogue = run.epilogue.from(0, g * group.out);
-    if (r.epilogue.bias &&
-        !std::all_of(r.epilogue.bias, r.epilogue.bias + group.out, [](float x) { return std::isfinite(x); }))
-      r.epilogue.codes = nullptr;  // they know no NaN
+    if (!makes) r.epilogue.codes = nullptr;
+    r.hook_row = run.first_row;
     r.hook_col = g * group.out;
     run_row_gemm(r, pool);
   }

@@ -36,7 +36,10 @@ struct ByteConv {
   long out_stride = 0;
   RowMap out_rows = {.x_stride = 1};  // output pixel m is the one that this says; linear for a hook
   Epilogue epilogue = {};  // of sums in float32: columns are output channels, rows are output pixels
+  long first_row = 0;      // what out_rows are counted from, for codes
 };
+/// Are codes made while sums are in registers, without a hook?
+bool makes_codes(const ConvShape& shape, const Epilogue& epilogue);
 /// Words of scratch that a run needs.
 long byte_conv_scratch_size(const ConvShape& shape);
 /// `out` may overlap neither `in` nor `packed`; it may be the residual.

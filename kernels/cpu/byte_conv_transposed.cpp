@@ -92,19 +92,23 @@ long byte_conv_transposed_scratch_size(const ConvShape& s) {
 void byte_conv_transposed(const ConvShape& s, const ByteConv& run, float* scratch, ThreadPool& pool) {
   const long out_w = s.out(s.w);
   ByteConv all = run;
-  if (!run.out) {
+  const bool codes = makes_codes(s, run.epilogue);
+  if (!codes && !run.out) {
     all.out = scratch;
     all.out_stride = s.Cout;
     scratch += result_size(s);
   }
-  all.epilogue.hook = nullptr;
-  all.epilogue.codes = nullptr;
+  if (!codes) {
+    all.epilogue.hook = nullptr;
+    all.epilogue.codes = nullptr;
+  }
   each_phase(s, [&](const Phase& phase, const ConvShape& shape, long before) {
     if (phase.is_empty()) return;
     const long first = phase.h.first * out_w + phase.w.first;
     ByteConv part = all;
     part.packed += before;
-    part.out += first * all.out_stride;
+    part.first_row = first;
+    if (part.out) part.out += first * all.out_stride;
     part.out_rows = {.width = phase.w.count,
                      .height = phase.h.count,
                      .x_stride = s.w.stride,
@@ -113,7 +117,7 @@ void byte_conv_transposed(const ConvShape& s, const ByteConv& run, float* scratc
     part.epilogue = all.epilogue.from(first, 0);
     byte_conv(shape, part, scratch, pool);
   });
-  if (run.epilogue.hook)
+  if (run.epilogue.hook && !codes)
     run_hook(run.epilogue, all.out, all.out_stride, {.rows = s.N * s.out_pixels(), .cols = s.Cout}, pool);
 }
 

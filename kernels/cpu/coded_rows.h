@@ -1,7 +1,6 @@
 // What quantised models do with rows of sums that are still in the L1 cache, in one pass: codes of 8 bits,
 // what these stand for, a residual, an activation.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -73,24 +72,13 @@ struct CodesOfSums {
   float low, high;  // bounds of x; what is at a bound of the codes rounds to it
   int zero;
   bool is_signed;
+  bool by_table = false;
+  ByteValues table = {};       // of these codes, where by_table
   std::uint8_t* to = nullptr;  // of row 0 and column 0, as a hook counts them
   long stride = 0;
 
   /// Is this all that these rows are, their result but for its place?
-  static std::optional<CodesOfSums> of(const CodedRows& rows) {
-    using enum Activation::Kind;
-    const Activation& a = rows.activation;
-    const bool clamps = a.kind == none || a.kind == relu || a.kind == clamp;
-    if (rows.by_table || rows.rounds || rows.adds || !clamps || rows.result != CodedRows::Result::codes)
-      return std::nullopt;
-    const Quantise& q = rows.last;
-    const float least = q.number_of(q.low), most = q.number_of(q.high);
-    return CodesOfSums{.by_scale = Reciprocal(q),
-                       .low = std::clamp(a.low, least, most),
-                       .high = std::clamp(a.high, least, most),
-                       .zero = static_cast<int>(q.zero),
-                       .is_signed = q.low < 0};
-  }
+  static std::optional<CodesOfSums> of(const CodedRows& rows);
 };
 
 /// Consecutive rows; strides count elements.

@@ -93,11 +93,9 @@ long packed_run(const RowGemm& g, const DepthBlock& k) {
 // Words between two packed rows: rows a power of two apart would meet in few sets of the cache.
 long packed_pitch(const RowGemm& g, const DepthBlock& k) { return k.runs * packed_run(g, k) + VL; }
 
-// Do tiles make codes of their sums?
-bool makes_codes(const RowGemm& g, const DepthBlock& k) {
-  const Epilogue& e = g.epilogue;
-  return e.codes && g.integers && k.first && k.last && !e.residual && e.activation == Activation::none &&
-         !e.added && form_of(g) == TileForm::bytes && runs_byte_dot();
+// Do tiles make codes of their sums? Those of bytes are never cut.
+bool makes_codes(const RowGemm& g) {
+  return g.integers && form_of(g) == TileForm::bytes && makes_codes_of_sums(g.epilogue);
 }
 
 class Block {
@@ -111,8 +109,9 @@ class Block {
       pairs_in_place_ = reinterpret_cast<const float*>(g.a_halves);
       for (long s = 0; s < g.runs; s++) pair_offsets_[s] = g.run_offsets ? g.run_offsets[s] / 2 : 0;
     }
-    each_row(g.c_rows, rows, [&](long i, long row) { offsets_.c[i] = row * g.c_stride; });
     const Epilogue& e = g.epilogue;
+    const long c_stride = makes_codes(g) ? e.codes->stride : g.c_stride;
+    each_row(g.c_rows, rows, [&](long i, long row) { offsets_.c[i] = row * c_stride; });
     if (e.rounded)
       each_row(g.c_rows, rows,
                [&](long i, long row) { offsets_.added[i] = row * e.rounded_residual_stride; });
@@ -224,10 +223,9 @@ class Block {
       tile.added = e.added ? e.added + col : nullptr;
       tile.added_row = offsets_.added + row;
     }
-    if (makes_codes(g_, k)) {
+    if (makes_codes(g_)) {
       tile.codes = e.codes;
-      tile.codes_stride = e.codes->stride;
-      tile.codes_to = e.codes->to + (g_.hook_row + tiles_.first(t)) * e.codes->stride + g_.hook_col + col;
+      tile.codes_to = e.codes->to + g_.hook_row * e.codes->stride + g_.hook_col + col;
     }
     // Whole panels, as many at once as the kernel takes; then those one by one; then a last narrow one.
     const long whole = smaller(panel_end, g_.cols / panel_cols) - panel;
@@ -334,12 +332,12 @@ class Block {
 
 // Tiles round themselves; a hook and what is only stored in 16 bits take the hot tile.
 bool through_hot_tile(const RowGemm& g, const DepthBlock& k) {
-  return !g.epilogue.rounded && !makes_codes(g, k) && (g.c_halves || (g.epilogue.hook && k.last));
+  return !g.epilogue.rounded && !makes_codes(g) && (g.c_halves || (g.epilogue.hook && k.last));
 }
 
 bool hook_takes_tiles(const RowGemm& g, const DepthBlock& k) {
   return k.last && g.epilogue.hook && g.epilogue.hook_takes_tiles && !g.epilogue.rounded && !g.c_halves &&
-         !makes_codes(g, k);
+         !makes_codes(g);
 }
 
 // The hook takes each tile as soon as it is there: a line of the cache of bytes wide.
@@ -374,7 +372,7 @@ void run_tiles(const RowGemm& g, const Block& block, const RowTiles& tiles, cons
     const auto outer = g.schedule.outer;
     const bool small = k.runs * k.length * g.cols <= small_b;
     const bool rows_outside = outer == Schedule::Outer::rule ? small : outer == Schedule::Outer::rows;
-    const long together = makes_codes(g, k) ? larger(1, 64 / panel_cols) : 1;  // a line of the cache
+    const long together = makes_codes(g) ? larger(1, 64 / panel_cols) : 1;  // a line of the cache
     const long step = rows_outside || t_end == t_begin + 1 ? part.panel_end - part.panel_begin : together;
     for (long p = part.panel_begin; p < part.panel_end; p += step) {
       for (long t = t_begin; t < t_end; t++) {
@@ -432,6 +430,10 @@ long tiles_in_block(const RowGemm& g, const RowTiles& tiles, const DepthBlock& k
 }
 
 }  // namespace
+
+bool makes_codes_of_sums(const Epilogue& e) {
+  return e.codes && !e.residual && e.activation == Activation::none && !e.added && runs_byte_dot();
+}
 
 bool runs_dot_of_bf16() { return runs_tile(TileForm::bf16_dot); }
 bool runs_dot_of_bytes() { return runs_byte_dot(); }

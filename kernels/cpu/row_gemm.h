@@ -78,7 +78,8 @@ struct RowGemm {
   long c_stride = 0;
   RowMap c_rows;
   Epilogue epilogue = {};
-  // What the hook is told for row 0 and column 0. A hook needs c_rows to be linear.
+  // What the hook is told for row 0 and column 0. A hook needs c_rows to be linear; codes that tiles make, in
+  // its place, lie in the same rows as C.
   long hook_row = 0;
   long hook_col = 0;
   Schedule schedule = {};
@@ -129,6 +130,10 @@ struct RowGemmPart {
 };
 using RowGemmRun = void(const RowGemm&, const RowGemmPart&);
 TENON_PER_ISA(RowGemmRun, row_gemm, row_gemm)
+
+/// Do tiles of bytes make Epilogue::codes? There is no NaN, then, and no hook is called.
+using MakesCodes = bool(const Epilogue&);
+TENON_PER_ISA(MakesCodes, makes_codes_of_sums, makes_codes_of_sums)
 
 /// Does RowGemm::a_is_bf16 make products with a bfloat16 B about twice as fast?
 using RunsDot = bool();

@@ -54,10 +54,9 @@ struct Tile {
   const std::int32_t* integer_offsets = nullptr;
   const float* integer_scales = nullptr;
   const float* bias;
-  // Of integers: codes are all that follows the bias, and all that is stored, these bytes apart. Null: none.
+  // Of integers: codes are all that follows the bias, and all that is stored, here and in c_row. Null: none.
   const CodesOfSums* codes = nullptr;
   std::uint8_t* codes_to = nullptr;
-  long codes_stride = 0;
   Activation activation;
   const float* added;  // behind the activation; null: nothing
   const long* added_row;

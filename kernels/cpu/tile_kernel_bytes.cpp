@@ -28,7 +28,6 @@ struct DotOfBytes {
     const SumCoder coder(*t.codes);
     const Numbers<Vectors> numbers(t, col, last_lanes);
     std::uint8_t* const to = t.codes_to + col;
-    const long stride = t.codes_stride;
     constexpr int rows = Vectors < 4 ? 4 / Vectors : 1, columns = 4 / rows;  // of four vectors
     TENON_UNROLL
     for (int i = 0; i < Rows; i += rows) {
@@ -44,7 +43,7 @@ struct DotOfBytes {
         for (int r = 0; r < rows; r++) {
           if (i + r >= Rows) break;
           const bool is_last = j + columns == Vectors;
-          store_row<columns>(to + (i + r) * stride + j * VL, bytes, r, is_last ? last_lanes : VL);
+          store_row<columns>(to + t.c_row[i + r] + j * VL, bytes, r, is_last ? last_lanes : VL);
         }
       }
     }

@@ -131,7 +131,7 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
     TENON_UNROLL
     for (int i = 0; i < Rows; i++) {
       if (makes_codes) {
-        __builtin_prefetch(t.codes_to + col + i * t.codes_stride, 1);
+        __builtin_prefetch(t.codes_to + col + t.c_row[i], 1);
         continue;
       }
       __builtin_prefetch(c + t.c_row[i], 1);

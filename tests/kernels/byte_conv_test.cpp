@@ -209,14 +209,39 @@ void write_codes(const void* context, float* tile, long stride, long row0, long 
                           .cols = cols});
 }
 
+// Codes at once, and codes that are made of what others stand for, or that a table gives for these.
+std::vector<CodedRows> rows_of_codes(const Quantise& how) {
+  constexpr auto codes = CodedRows::Result::codes;
+  const Activation clamp{Activation::Kind::clamp, -900, 960.5F}, hardswish{Activation::Kind::hardswish};
+  // Bounds that no code reaches.
+  const Activation above{Activation::Kind::clamp, 1e9F, 2e9F}, below{Activation::Kind::clamp, -2e9F, -1e9F};
+  std::vector<CodedRows> all;
+  for (const Activation& activation : {Activation::none, Activation::relu, clamp, above, below})
+    all.push_back({.activation = activation, .result = codes, .last = how});
+  const Dequantise meaning{.scale = how.scale * 0.9F, .zero = how.zero - 2};
+  for (const bool is_signed : {false, true}) {
+    Quantise first{.scale = 51, .zero = is_signed ? 5.0F : 120.0F};
+    if (is_signed) first.low = -128, first.high = 127;
+    for (const Activation& activation : {Activation::none, clamp, hardswish})
+      all.push_back({.rounds = true,
+                     .first = first,
+                     .of_first = meaning,
+                     .activation = activation,
+                     .result = codes,
+                     .last = how});
+    CodedRows by_table{.first = first, .result = codes, .by_table = true};
+    for (std::size_t i = 0; i < by_table.table.size(); i++)
+      by_table.table[i] = static_cast<std::uint8_t>(i * 37 + 11);
+    all.push_back(by_table);
+  }
+  return all;
+}
+
 TEST_P(ByteConvTest, WritesCodes) {
   ThreadPool pool(2);
   const Quantise wide{.scale = 43.7F, .zero = 101},
       is_signed{.scale = 37, .multiplies = false, .zero = -3, .low = -128, .high = 127},
       narrow{.scale = 0.021F, .multiplies = true, .zero = 128, .low = 3, .high = 254};
-  const Activation clamp{Activation::Kind::clamp, -900, 960.5F};
-  // Bounds that no code reaches.
-  const Activation above{Activation::Kind::clamp, 1e9F, 2e9F}, below{Activation::Kind::clamp, -2e9F, -1e9F};
   long by_hook = 0, in_registers = 0;
   constexpr std::uint8_t untouched = 55;
   for (std::size_t i = 0; i < shapes().size(); i++) {
@@ -225,8 +250,7 @@ TEST_P(ByteConvTest, WritesCodes) {
     const std::vector<float> packed = layer.packed(s, pool), expected = layer.expected(s);
     std::vector<float> scratch(static_cast<std::size_t>(byte_conv_scratch_size(s))), sums(expected.size());
     for (const Quantise& how : {wide, is_signed, narrow})
-      for (const Activation& activation : {Activation::none, Activation::relu, clamp, above, below}) {
-        const CodedRows rows{.activation = activation, .result = CodedRows::Result::codes, .last = how};
+      for (const CodedRows& rows : rows_of_codes(how)) {
         CodesSink sink{.how = rows, .codes = *CodesOfSums::of(rows)};
         sink.codes.stride = s.Cout + 5;
         std::vector<std::uint8_t> out(static_cast<std::size_t>(s.N * s.out_pixels() * sink.codes.stride),

@@ -159,9 +159,15 @@ TEST_P(IntegerDepthwiseTest, WritesCodes) {
               .result = to_codes,
               .last = {.scale = 16, .zero = -3, .low = -128, .high = 127}},
       narrow{.result = to_codes,
-             .last = {.scale = 0.021F, .multiplies = true, .zero = 128, .low = 3, .high = 254}};
+             .last = {.scale = 0.021F, .multiplies = true, .zero = 128, .low = 3, .high = 254}},
+      by_way_of_others{.rounds = true,
+                       .first = {.scale = 51, .zero = 120},
+                       .of_first = {.scale = 48, .zero = 118},
+                       .activation = {Activation::Kind::hardswish},
+                       .result = to_codes,
+                       .last = {.scale = 43.7F, .zero = 101}};
   constexpr std::uint8_t untouched = 55;
-  for (const CodedRows& how : {all, clamped, narrow})
+  for (const CodedRows& how : {all, clamped, narrow, by_way_of_others})
     for (const long out_stride : {shape.Cin, shape.Cin + 5}) {
       std::vector<std::uint8_t> out(static_cast<std::size_t>(shape.N * shape.out_pixels() * out_stride),
                                     untouched);
