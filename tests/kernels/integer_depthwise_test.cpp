@@ -97,12 +97,16 @@ struct Layer {
   }
 };
 
+float code_of(const Quantise& how, float x) {
+  const float steps = how.multiplies ? x * how.scale : x / how.scale;
+  return std::clamp(std::nearbyint(steps) + how.zero, how.low, how.high);
+}
 std::uint8_t code_of(const CodedRows& rows, float x) {
-  const Quantise& how = rows.last;
-  const float number = std::min(std::max(x, rows.activation.low), rows.activation.high);
-  const float steps = how.multiplies ? number * how.scale : number / how.scale;
-  const float code = std::clamp(std::nearbyint(steps) + how.zero, how.low, how.high);
-  return static_cast<std::uint8_t>(static_cast<int>(code));
+  if (rows.rounds) x = (code_of(rows.first, x) - rows.of_first.zero) * rows.of_first.scale;
+  const bool is_hardswish = rows.activation.kind == Activation::Kind::hardswish;
+  if (is_hardswish) x = x * (std::min(std::max(x + 3, 0.0F), 6.0F) / 6);
+  if (!is_hardswish) x = std::min(std::max(x, rows.activation.low), rows.activation.high);
+  return static_cast<std::uint8_t>(static_cast<int>(code_of(rows.last, x)));
 }
 
 class IntegerDepthwiseTest : public testing::TestWithParam<std::size_t> {
