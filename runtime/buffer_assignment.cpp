@@ -141,7 +141,8 @@ std::optional<PlannedTensor> BufferAssignment::destination(const Value* value) {
 }
 
 // Of rows that products read, a tile reads several at once, which would meet in the same sets of the cache.
-PlannedTensor BufferAssignment::new_memory(const Value* value, const Order& order) {
+PlannedTensor BufferAssignment::new_memory(const Value* value, const Order& order,
+                                           FunctionRef<bool(const PlannedTensor&)> fits) {
   constexpr std::int64_t few_rows = 8;
   const Index sizes = sizes_of(value);
   const auto lies = [&](const MemoryRules& rules, std::int64_t row) {
@@ -151,7 +152,7 @@ PlannedTensor BufferAssignment::new_memory(const Value* value, const Order& orde
   if (buffers_.rules().row_period > 0) row = row_of_products(*value, lies({}, 0));
   if (row > 0 && (numel(sizes) < few_rows * row || !keeps_views(*value, lies(buffers_.rules(), row))))
     row = 0;
-  return buffers_.arena(value->dtype(), sizes, order, row);
+  return buffers_.arena(value->dtype(), sizes, order, fits, row);
 }
 
 PlannedTensor BufferAssignment::assign(const Value* value, const Order& order,
@@ -159,7 +160,7 @@ PlannedTensor BufferAssignment::assign(const Value* value, const Order& order,
   TENON_CHECK(!assigned_.contains(value));
   const auto target = destination(value);
   const bool use_target = target && fits(*target);
-  bind(value, use_target ? *target : new_memory(value, order));
+  bind(value, use_target ? *target : new_memory(value, order, fits));
   return at(value);
 }
 

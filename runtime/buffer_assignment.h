@@ -57,7 +57,8 @@ class BufferAssignment {
   std::function<bool(const Op&)> works_channels_last;
 
  private:
-  PlannedTensor new_memory(const Value* value, const Order& order);
+  PlannedTensor new_memory(const Value* value, const Order& order,
+                           FunctionRef<bool(const PlannedTensor&)> fits);
   std::optional<PlannedTensor> destination(const Value* value);
   std::optional<PlannedTensor> own_destination(const Value* value);
   std::optional<PlannedTensor> behind(const Node& view, const Value* operand, const PlannedTensor& target);

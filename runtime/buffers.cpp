@@ -20,8 +20,11 @@ PlannedTensor Buffers::add(Buffer buffer, DType dtype, const Index& sizes, Index
   return {list_.size() - 1, {dtype, sizes, std::move(strides), 0}};
 }
 
-PlannedTensor Buffers::arena(DType dtype, const Index& sizes, const Order& order, std::int64_t row) {
-  return add({}, dtype, sizes, strides_in(order, sizes, dtype, rules_, row));
+PlannedTensor Buffers::arena(DType dtype, const Index& sizes, const Order& order,
+                             FunctionRef<bool(const PlannedTensor&)> fits, std::int64_t row) {
+  const Strided apart(dtype, sizes, strides_in(order, sizes, dtype, rules_, row), 0);
+  if (fits(PlannedTensor({}, apart))) return add({}, dtype, sizes, apart.strides());
+  return add({}, dtype, sizes, strides_in(order, sizes, dtype, {}));
 }
 
 PlannedTensor Buffers::pinned(DType dtype, const Index& sizes) {

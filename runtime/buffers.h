@@ -57,8 +57,9 @@ class Buffers {
   /// The rules must outlive it.
   explicit Buffers(const MemoryRules& rules) : rules_(rules) {}
 
-  /// New intermediate memory, with the gaps of strides_in.
-  PlannedTensor arena(DType dtype, const Index& sizes, const Order& order, std::int64_t row = 0);
+  /// New intermediate memory in this order: with the gaps of strides_in where that fits, else without any.
+  PlannedTensor arena(DType dtype, const Index& sizes, const Order& order,
+                      FunctionRef<bool(const PlannedTensor&)> fits, std::int64_t row = 0);
   const MemoryRules& rules() const { return rules_; }
   /// New pinned memory, dense, row-major.
   PlannedTensor pinned(DType dtype, const Index& sizes);

@@ -346,7 +346,7 @@ PlannedTensor Planner::copied(const Value* value, const Order& order,
   if (fits(place)) return place;
   for (const PlannedTensor& copy : copies_[value])
     if (fits(copy)) return copy;
-  const PlannedTensor target = buffers_.arena(value->dtype(), place.shape(), order);
+  const PlannedTensor target = buffers_.arena(value->dtype(), place.shape(), order, fits);
   copy(place, target, current_);
   copies_[value].push_back(target);
   return target;
@@ -399,7 +399,8 @@ PlannedTensor Planner::zeros(std::int64_t count) {
 }
 
 PlannedTensor Planner::bytes(std::size_t count) {
-  return buffers_.arena(DType::u8, {static_cast<std::int64_t>(count)}, row_major(1));
+  const Index sizes{static_cast<std::int64_t>(count)};
+  return buffers_.arena(DType::u8, sizes, row_major(1), [](const PlannedTensor&) { return true; });
 }
 
 void Planner::prepare(std::unique_ptr<Step> step, std::vector<PlannedTensor> reads,

@@ -210,6 +210,49 @@ TEST(Plan, RowsThatAnybodyElseWantsDenseDoNot) {
   }
 }
 
+// Rows of 2 KiB lie apart where products read them and in images: a kernel of memory without gaps has such.
+TEST(Plan, RowsLieApartOnlyForKernelsThatTakeThemSo) {
+  for (const char* rows :
+       {"pad(%y, pads=[1,0,1,0])", "pad(%y, pads=[1,0,1,0], mode=\"reflect\")", "flip(%x, axes=[0])",
+        "cumsum(%x, axis=0)", "cumsum(%x, axis=1)", "softmax(%x, axis=0)", "gather(%x, %i, axis=0)",
+        "index_select(%x, %m, axis=0)", "scatter(%x, %i, %x, axis=0)", "exp(%x)"})
+    expect_same_as_reference(fmt::format(R"(graph g(%x: f32[16,512], %y: f32[14,512]) {{
+  @a : f32[64,512]
+  %s, %i = sort(%x, axis=0) : f32[16,512], i64[16,512]
+  %m = argmax(%x, axis=0) : i64[512]
+  %1 = {}
+  %2 = linear(%1, @a)
+  %3 = linear(%s, @a)
+  return %2, %3
+}}
+)",
+                                         rows));
+  for (const char* image : {"pad(%i, pads=[0,0,1,1,0,0,1,1])", "flip(%i, axes=[2])", "cumsum(%i, axis=2)",
+                            "interpolate(%i, mode=\"nearest\", output=[8,8], scales=[2.0,2.0])",
+                            "interpolate(%i, mode=\"linear\", output=[8,8], scales=[2.0,2.0])",
+                            "max_pool(%i, kernel=[2,2], stride=[1,1], pad=[0,0], dilation=[1,1])"})
+    expect_same_as_reference(fmt::format(R"(graph g(%x: f32[1,8,4,4]) {{
+  @c : f32[512,8,1,1]
+  @a : f32[64,512]
+  %i = conv(%x, @c)
+  %1 = {}
+  %2 = permute(%1, axes=[0,2,3,1])
+  %3 = linear(%2, @a)
+  return %3
+}}
+)",
+                                         image));
+  expect_same_as_reference(R"(graph g(%x: f32[4,256], %y: f32[4,256]) {
+  %1 = complex(%x, %y)
+  %2 = fft(%1)
+  %3 = permute(%2, axes=[1,0])
+  %4 = fft(%3)
+  %5 = real(%4)
+  return %5
+}
+)");
+}
+
 TEST(Plan, SoftmaxIsOneLoop) {
   const auto plan = plan_of(R"(graph g(%x: f32[N,6]) {
   %1 = softmax(%x, axis=1) : f32[N,6]
