@@ -227,6 +227,7 @@ void byte_conv(const ConvShape& s, const ByteConv& run, float* scratch, ThreadPo
     if (!makes) r.epilogue.codes = nullptr;
     r.hook_row = run.first_row;
     r.hook_col = g * group.out;
+    r.schedule = run.schedule;
     run_row_gemm(r, pool);
   }
 }

@@ -37,6 +37,7 @@ struct ByteConv {
   RowMap out_rows = {.x_stride = 1};  // output pixel m is the one that this says; linear for a hook
   Epilogue epilogue = {};  // of sums in float32: columns are output channels, rows are output pixels
   long first_row = 0;      // what out_rows are counted from, for codes
+  Schedule schedule = {};  // its knobs are row_gemm_knobs
 };
 /// Are codes made while sums are in registers, without a hook?
 bool makes_codes(const ConvShape& shape, const Epilogue& epilogue);

@@ -39,8 +39,8 @@ struct Band {
 };
 
 // Of an image that stays in the L2 cache with its result.
-long rows_of_band(const ConvShape& s) {
-  constexpr long floats = 49152;
+long rows_of_band(const ConvShape& s, const Schedule& schedule) {
+  const long floats = scaled(49152, schedule.block);
   const long channels = std::min(block_channels, s.Cin);
   const long read = s.h.stride * s.w.in * channels, written = s.out(s.w) * channels;
   return std::clamp(floats / (read + written), 1L, s.out(s.h));
@@ -53,13 +53,13 @@ ConvAxis with_padding(const ConvAxis& w) {
   return axis;
 }
 
-long floats_of_image(const ConvShape& s) {
+long floats_of_image(const ConvShape& s, const Schedule& schedule) {
   const long rows =
-      std::min(s.h.in, (rows_of_band(s) - 1) * s.h.stride + (s.h.kernel - 1) * s.h.dilation + 1);
+      std::min(s.h.in, (rows_of_band(s, schedule) - 1) * s.h.stride + (s.h.kernel - 1) * s.h.dilation + 1);
   return rows * with_padding(s.w).in * std::min(block_channels, s.Cin);
 }
-long floats_of_result(const ConvShape& s) {
-  return rows_of_band(s) * s.out(s.w) * std::min(block_channels, s.Cin);
+long floats_of_result(const ConvShape& s, const Schedule& schedule) {
+  return rows_of_band(s, schedule) * s.out(s.w) * std::min(block_channels, s.Cin);
 }
 
 void widen(const ConvShape& s, const ByteDepthwise& run, const Band& band, const Block& block, long n,
@@ -86,7 +86,8 @@ void run_block(const ConvShape& s, const ByteDepthwise& run, const Band& band, c
   if (run.filters_are_finite) part.w = with_padding(s.w);
   const long row = (n * s.out(s.h) + band.begin) * s.out(s.w);
   ConvRun one{.in = image, .in_stride = block.count, .packed = run.packed + block.first * s.taps()};
-  one.out = run.out ? run.out + row * run.out_stride + block.first : scratch + floats_of_image(s);
+  one.out =
+      run.out ? run.out + row * run.out_stride + block.first : scratch + floats_of_image(s, run.schedule);
   one.out_stride = run.out ? run.out_stride : block.count;
   one.epilogue = run.epilogue.from(row, block.first);
   one.epilogue.hook = nullptr;
@@ -115,13 +116,13 @@ void pack_byte_depthwise(const ConvShape& s, const float* filters, float* packed
   }
 }
 
-long byte_depthwise_scratch_size(const ConvShape& s, int threads) {
-  return threads * (floats_of_image(s) + floats_of_result(s));
+long byte_depthwise_scratch_size(const ConvShape& s, int threads, const Schedule& schedule) {
+  return threads * (floats_of_image(s, schedule) + floats_of_result(s, schedule));
 }
 
 void byte_depthwise(const ConvShape& s, const ByteDepthwise& run, float* scratch, ThreadPool& pool) {
-  const long height = s.out(s.h), rows = rows_of_band(s), bands = (height + rows - 1) / rows;
-  const long scratch_each = floats_of_image(s) + floats_of_result(s);
+  const long height = s.out(s.h), rows = rows_of_band(s, run.schedule), bands = (height + rows - 1) / rows;
+  const long scratch_each = byte_depthwise_scratch_size(s, 1, run.schedule);
   pool.parallel_for(s.N * bands * blocks_of(s), [&](long i, int thread) {
     const long begin = i / blocks_of(s) % bands * rows;
     run_block(s, run, Band(s.h, begin, std::min(height, begin + rows)), Block(s, i % blocks_of(s)),

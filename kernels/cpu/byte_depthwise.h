@@ -4,6 +4,7 @@
 
 #include "kernels/conv_shape.h"
 #include "kernels/cpu/epilogue.h"
+#include "kernels/schedule.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon::cpu {
@@ -26,9 +27,12 @@ struct ByteDepthwise {
   float* out = nullptr;  // null: the epilogue's hook writes the result elsewhere
   long out_stride = 0;
   Epilogue epilogue = {};  // columns are channels, rows are output pixels
+  Schedule schedule = {};
 };
+/// What of ByteDepthwise::schedule counts.
+inline constexpr Knobs byte_depthwise_knobs{.block = true};
 /// Floats of scratch that a run needs.
-long byte_depthwise_scratch_size(const ConvShape& shape, int threads);
+long byte_depthwise_scratch_size(const ConvShape& shape, int threads, const Schedule& schedule = {});
 void byte_depthwise(const ConvShape& shape, const ByteDepthwise& run, float* scratch, ThreadPool& pool);
 
 }  // namespace tenon::cpu

@@ -57,8 +57,8 @@ struct Layout {
 
 long rows_of_copy(const ConvShape& s, long rows) { return (rows - 1) * s.h.stride + reach(s.h) + 1; }
 // So many output rows that the copy stays in the L2 cache, and each thread gets some.
-long rows_of_band(const ConvShape& s, int threads) {
-  constexpr long cache = 196608;
+long rows_of_band(const ConvShape& s, int threads, const Schedule& schedule) {
+  const long cache = scaled(196608, schedule.block);
   const long fit = (cache / Layout(s).row - reach(s.h) - 1) / s.h.stride + 1;
   return std::clamp(fit, 1L, std::max(1L, (s.N * s.out(s.h) + threads - 1) / threads));
 }
@@ -77,7 +77,7 @@ void each_in_order(const ConvShape& s, F f) {
 class Run {
  public:
   Run(const ConvShape& s, const IntegerDepthwise& run, std::uint8_t* scratch, int threads)
-      : s_(s), run_(run), layout_(s), band_rows_(rows_of_band(s, threads)), scratch_(scratch) {
+      : s_(s), run_(run), layout_(s), band_rows_(rows_of_band(s, threads, run.schedule)), scratch_(scratch) {
     auto* const bias = reinterpret_cast<float*>(scratch);
     std::fill_n(bias, layout_.in_order(), 0.0F);
     bool is_finite = true;
@@ -214,11 +214,11 @@ void pack_integer_depthwise(const ConvShape& s, const QuantizedB& b, const ByteS
   });
 }
 
-long integer_depthwise_scratch_size(const ConvShape& s, int threads) {
+long integer_depthwise_scratch_size(const ConvShape& s, int threads, const Schedule& schedule) {
   const Layout layout(s);
   long most = 0;  // a pool may have fewer threads than it was to have
   for (int n = 1; n <= threads; n++)
-    most = std::max(most, n * Run::bytes_of_thread(s, layout, rows_of_band(s, n)));
+    most = std::max(most, n * Run::bytes_of_thread(s, layout, rows_of_band(s, n, schedule)));
   return Run::shared_bytes(layout) + most;
 }
 

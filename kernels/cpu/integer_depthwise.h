@@ -5,6 +5,7 @@
 #include "kernels/conv_shape.h"
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/quantized_gemm.h"
+#include "kernels/schedule.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon::cpu {
@@ -35,9 +36,12 @@ struct IntegerDepthwise {
   float* out = nullptr;  // null: the epilogue's hook writes the result elsewhere
   long out_stride = 0;
   Epilogue epilogue = {};  // bias and hook alone; columns are channels, rows are output pixels
+  Schedule schedule = {};
 };
+/// What of IntegerDepthwise::schedule counts.
+inline constexpr Knobs integer_depthwise_knobs{.block = true};
 /// Bytes of scratch that a run needs.
-long integer_depthwise_scratch_size(const ConvShape& shape, int threads);
+long integer_depthwise_scratch_size(const ConvShape& shape, int threads, const Schedule& schedule = {});
 void integer_depthwise(const ConvShape& shape, const IntegerDepthwise& run, std::uint8_t* scratch,
                        ThreadPool& pool);
 

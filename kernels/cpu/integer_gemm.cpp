@@ -41,6 +41,7 @@ void multiply_bytes(const Gemm& g, const float* bytes, float* products, ThreadPo
   r.c = products;
   r.c_stride = r.cols;
   r.c_rows.x_stride = 1;
+  r.schedule = g.schedule;
   run_row_gemm(r, pool);
 }
 

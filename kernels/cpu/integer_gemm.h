@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/quantized_gemm.h"
+#include "kernels/schedule.h"
 
 namespace tenon::cpu {
 
@@ -24,6 +25,7 @@ struct IntegerGemm {
   const float* packed_b = nullptr;
   std::int32_t* c = nullptr;
   long c_stride = 0;
+  Schedule schedule = {};  // its knobs are row_gemm_knobs
 };
 /// Words of scratch for a product of this size, by either of these functions.
 long integer_scratch_size(long M, long N, long K);
@@ -44,6 +46,7 @@ struct GridGemm {
   float* c = nullptr;
   long c_stride = 0;
   Epilogue epilogue = {};
+  Schedule schedule = {};  // its knobs are row_gemm_knobs
 };
 /// C[M, N] = epilogue(A[M, K] * B[K, N]); the sums of integers are exact.
 void grid_gemm(const GridGemm& g, float* scratch, ThreadPool& pool);

@@ -21,8 +21,10 @@ bool has_few_rows(const QuantizedGemm& g) { return g.M <= quantized_rows_at_once
 long panels_together(const QuantizedGemm& g, bool few, int threads) {
   const long width = row_gemm_tile().cols, panels = cut(g.N, width);
   constexpr long step = 4, chunks_per_thread = 4, words = 128 * 1024;
-  if (few) return threads == 1 ? panels : cut(cut(panels, chunks_per_thread * threads), step) * step;
-  return std::clamp(words / std::max(1L, g.form.K * width), 1L, cut(panels, threads));
+  const long chunks = scaled(chunks_per_thread, g.schedule.pieces) * threads;
+  if (few) return threads == 1 ? panels : cut(cut(panels, chunks), step) * step;
+  const long together = scaled(words, g.schedule.block) / std::max(1L, g.form.K * width);
+  return std::clamp(together, 1L, cut(panels, threads));
 }
 
 long sums_size(const QuantizedGemm& g) {
@@ -66,12 +68,14 @@ RowGemm columns_of(const QuantizedGemm& g, long first, long cols, const float* b
   r.c_rows.x_stride = 1;
   r.epilogue = g.epilogue.from(0, first);
   r.hook_col = first;
+  r.schedule = g.schedule;
   return r;
 }
 
 void run_all(const RowGemm& r) {
   const TileShape tile = row_gemm_tile();
-  row_gemm(r, {0, cut(r.rows, tile.rows), 0, cut(r.cols, tile.cols)});
+  const long tiles = RowTiles(r.rows, tile_height(tile.rows, r.schedule.tile)).count;
+  row_gemm(r, {0, tiles, 0, cut(r.cols, tile.cols)});
 }
 
 template <class T>
@@ -140,6 +144,10 @@ void pack_quantized(const QuantizedForm& form, long N, const QuantizedB& b, std:
     else
       pack_panel<std::uint8_t>(form, N, b, p * width, packed + p * bytes);
   });
+}
+
+Knobs quantized_gemm_knobs(const QuantizedGemm& g) {
+  return has_few_rows(g) ? Knobs{.pieces = true} : Knobs{.block = true, .outer = true, .tile = true};
 }
 
 long quantized_gemm_scratch_size(const QuantizedGemm& g, int threads) {

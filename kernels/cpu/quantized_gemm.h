@@ -10,6 +10,7 @@
 #include "kernels/code_range.h"
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/quantized_panels.h"
+#include "kernels/schedule.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon::cpu {
@@ -54,7 +55,10 @@ struct QuantizedGemm {
   float* c = nullptr;
   long c_stride = 0;
   Epilogue epilogue = {};
+  Schedule schedule = {};
 };
+/// What of QuantizedGemm::schedule counts.
+Knobs quantized_gemm_knobs(const QuantizedGemm& g);
 /// Floats of scratch that quantized_gemm needs.
 long quantized_gemm_scratch_size(const QuantizedGemm& g, int threads);
 /// C[M, N] = epilogue(A[M, K] * B[K, N]), summed in float32: for few rows each group of k by itself. C must

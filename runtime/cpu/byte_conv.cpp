@@ -30,7 +30,8 @@ class ByteConvStep : public CpuStep {
                             .packed = frame.at<const float>(packed),
                             .out = out_bytes ? nullptr : frame.at<float>(out),
                             .out_stride = out_stride,
-                            .epilogue = epilogue_.bind(frame, running, 0, out_bytes ? &out : nullptr)};
+                            .epilogue = epilogue_.bind(frame, running, 0, out_bytes ? &out : nullptr),
+                            .schedule = schedule};
     cpu::byte_conv(shape_, run, reinterpret_cast<float*>(frame.scratch), frame.pool);
   }
 
@@ -119,7 +120,8 @@ std::vector<Candidate> lower_byte_conv(const Planner& planner, const Group& grou
                            .seconds = copies + planner.estimate(cost, work.bytes),
                            .order = order,
                            .weights = form_of(conv.shape),
-                           .scratch_bytes = scratch * sizeof(float)};
+                           .scratch_bytes = scratch * sizeof(float),
+                           .knobs = cpu::row_gemm_knobs};
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, info); }}};
 }
 

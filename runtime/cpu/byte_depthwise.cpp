@@ -29,6 +29,13 @@ void compute_run(const ConvShape& shape, const cpu::IntegerDepthwise& run, const
   cpu::integer_depthwise(shape, run, reinterpret_cast<std::uint8_t*>(frame.scratch), frame.pool);
 }
 
+long scratch_bytes(const ConvShape& shape, const cpu::ByteDepthwise& run, int threads) {
+  return cpu::byte_depthwise_scratch_size(shape, threads, run.schedule) * long{sizeof(float)};
+}
+long scratch_bytes(const ConvShape& shape, const cpu::IntegerDepthwise& run, int threads) {
+  return cpu::integer_depthwise_scratch_size(shape, threads, run.schedule);
+}
+
 /// Run: cpu::ByteDepthwise or cpu::IntegerDepthwise.
 template <class Run>
 class DepthwiseStep : public CpuStep {
@@ -89,12 +96,13 @@ void emit_run(Planner& planner, const Group& group, const ConvCall& conv, CpuEpi
   run.in_is_signed = in.dtype() == DType::i8;
   run.in_stride = *row_stride(in, info.order);
   run.out_stride = *row_stride(out, info.order);
+  run.schedule = planner.schedule();
   auto step = std::make_unique<DepthwiseStep<Run>>(conv.shape, run, std::move(epilogue));
   step->in = in.address();
   step->packed = packed.address();
   step->out = out.address();
   step->out_bytes = is_byte(out.dtype());
-  step->scratch_bytes = info.scratch_bytes;
+  step->scratch_bytes = static_cast<std::size_t>(scratch_bytes(conv.shape, run, planner.threads()));
   planner.emit(std::move(step), group.node(), std::move(reads), {out});
 }
 
@@ -151,16 +159,18 @@ std::vector<Candidate> lower_byte_depthwise(const Planner& planner, const Group&
   if (integers) {
     const NumberGrid& image = integers->numbers.image;
     info.seconds = seconds(1);
+    info.knobs = cpu::integer_depthwise_knobs;
     info.weights = fmt::format("integers depthwise {}, {} {}, {} {}", shape.Cin, shape.h.kernel,
                                shape.w.kernel, image.least, image.scale);
     info.scratch_bytes =
-        static_cast<std::size_t>(cpu::integer_depthwise_scratch_size(shape, planner.threads()));
+        static_cast<std::size_t>(scratch_bytes(shape, cpu::IntegerDepthwise{}, planner.threads()));
     return {{info, [=](Planner& p, const Group& g) { emit_integers(p, g, *integers, *epilogue, info); }}};
   }
   info.seconds = seconds(4);  // as that of float32 in conv_cost
+  info.knobs = cpu::byte_depthwise_knobs;
   info.weights = fmt::format("bytes depthwise {}, {} {}", shape.Cin, shape.h.kernel, shape.w.kernel);
   info.scratch_bytes =
-      static_cast<std::size_t>(cpu::byte_depthwise_scratch_size(shape, planner.threads())) * sizeof(float);
+      static_cast<std::size_t>(scratch_bytes(shape, cpu::ByteDepthwise{}, planner.threads()));
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, info); }}};
 }
 

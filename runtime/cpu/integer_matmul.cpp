@@ -1,6 +1,7 @@
 // Products of 32-bit integers by a constant matrix of 8-bit ones: what quantised models compute.
 #include "ir/ops/linear.h"
 #include "kernels/cpu/integer_gemm.h"
+#include "kernels/cpu/row_gemm.h"
 #include "runtime/calls/quantized_matmul.h"
 #include "runtime/cpu/quantized_pack.h"
 #include "runtime/cpu/step.h"
@@ -17,6 +18,7 @@ class IntegerGemmStep : public CpuStep {
     g.a = frame.at<const std::int32_t>(a);
     g.packed_b = frame.at<const float>(b);
     g.c = frame.at<std::int32_t>(c);
+    g.schedule = schedule;
     cpu::integer_gemm(g, reinterpret_cast<float*>(frame.scratch), frame.pool);
   }
 
@@ -66,7 +68,8 @@ std::vector<Candidate> lower_integer_matmul(const Planner& planner, const Group&
       .order = row_major(node.output()->rank()),
       .weights = "bytes",
       .scratch_bytes =
-          static_cast<std::size_t>(cpu::integer_scratch_size(sizes.M, sizes.N, sizes.K)) * sizeof(float)};
+          static_cast<std::size_t>(cpu::integer_scratch_size(sizes.M, sizes.N, sizes.K)) * sizeof(float),
+      .knobs = cpu::row_gemm_knobs};
   return {{info, [=](Planner& p, const Group& g) { emit(p, g.node(), *matrix, info, sizes); }}};
 }
 

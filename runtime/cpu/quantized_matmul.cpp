@@ -7,6 +7,7 @@
 #include "ir/ops/linear.h"
 #include "kernels/cpu/byte_conv.h"
 #include "kernels/cpu/integer_gemm.h"
+#include "kernels/cpu/row_gemm.h"
 #include "runtime/calls/number_grid.h"
 #include "runtime/calls/quantized_matmul.h"
 #include "runtime/cpu/epilogue.h"
@@ -47,9 +48,13 @@ void multiply(const ByteProduct& g, float* scratch, ThreadPool& pool) {
                   .packed = g.packed_b,
                   .out = g.c,
                   .out_stride = g.c_stride,
-                  .epilogue = g.epilogue},
+                  .epilogue = g.epilogue,
+                  .schedule = g.schedule},
                  scratch, pool);
 }
+
+Knobs knobs_of(const cpu::QuantizedGemm& g) { return cpu::quantized_gemm_knobs(g); }
+Knobs knobs_of(const cpu::GridGemm&) { return cpu::row_gemm_knobs; }
 
 template <class Gemm>
 class QuantizedGemmStep : public CpuStep {
@@ -131,12 +136,15 @@ void emit(Planner& planner, const Group& group, const QuantizedCall& call, Gemm 
   reads.insert(reads.end(), {a, right});
   sizes.a_stride = *row_stride(a, row_major(a.rank()));
   sizes.c_stride = *row_stride(c, order);
+  sizes.schedule = planner.schedule();
+  const std::size_t gemm_bytes = scratch_bytes(sizes, planner.threads());
+  const std::size_t rows_bytes = epilogue.scratch_bytes(sizes.M);
   auto step = std::make_unique<QuantizedGemmStep<Gemm>>(sizes, std::move(epilogue));
   step->a = a.address();
   step->b = right.address();
   step->c = c.address();
-  step->scratch_bytes = info.scratch_bytes;
-  step->gemm_bytes = scratch_bytes(sizes, planner.threads());
+  step->scratch_bytes = gemm_bytes + rows_bytes;
+  step->gemm_bytes = gemm_bytes;
   planner.emit(std::move(step), group.node(), std::move(reads), {c});
 }
 
@@ -173,7 +181,8 @@ std::vector<Candidate> lower_quantized_matmul(const Planner& planner, const Grou
         .seconds = copies + planner.estimate(cost, work.bytes),
         .order = order,
         .weights = kernel + " panels",
-        .scratch_bytes = scratch_bytes(gemm, planner.threads()) + epilogue->scratch_bytes(M)};
+        .scratch_bytes = scratch_bytes(gemm, planner.threads()) + epilogue->scratch_bytes(M),
+        .knobs = knobs_of(gemm)};
     candidates.push_back(
         {info, [=](Planner& p, const Group& g) { emit(p, g, *call, gemm, *epilogue, info); }});
   };

@@ -5,9 +5,15 @@
 #include <vector>
 
 #include "kernels/cpu/attention.h"
+#include "kernels/cpu/byte_conv.h"
+#include "kernels/cpu/byte_depthwise.h"
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/integer_depthwise.h"
+#include "kernels/cpu/integer_gemm.h"
+#include "kernels/cpu/quantized_gemm.h"
 #include "kernels/cpu/row_gemm.h"
+#include "tests/kernels/conv_axis.h"
 #include "tests/kernels/every_isa.h"
 #include "tests/kernels/numbers.h"
 
@@ -174,6 +180,163 @@ TEST_P(ScheduleTest, AttentionHasTheSameBits) {
       void* aligned = scratch.data();
       std::size_t space = scratch.size();
       attention(call, std::align(64, bytes, aligned, space), pool);
+      return out;
+    });
+  }
+}
+
+// A [K, N] matrix of codes, and what they stand for.
+struct Codes {
+  Codes(long K, long N) : scales(static_cast<std::size_t>(N), 0.25F), zeros(static_cast<std::size_t>(N)) {
+    for (long i = 0; i < K * N; i++) codes.push_back(static_cast<std::int8_t>(i * 37 % 100 - 50));
+    for (long k = 0; k < K; k++) rows.push_back(k * N);
+    for (long n = 0; n < N; n++) columns.push_back(n);
+    for (long n = 0; n < N; n++) zeros[static_cast<std::size_t>(n)] = static_cast<std::int16_t>(n % 7 - 3);
+  }
+  QuantizedB view() const {
+    return {codes.data(), DType::i8, rows.data(), columns.data(), scales.data(), zeros.data()};
+  }
+  std::vector<std::int8_t> codes;
+  std::vector<std::int64_t> rows, columns;
+  std::vector<float> scales;
+  std::vector<std::int16_t> zeros;
+};
+
+// Whole numbers from -77 to 178.
+Numbers whole_numbers(long count) {
+  Numbers numbers(count);
+  for (long i = 0; i < count; i++) numbers[i] = static_cast<float>((i * 157 + i / 7) % 256 - 77);
+  return numbers;
+}
+
+TEST_P(ScheduleTest, ProductsByCodesHaveTheSameBits) {
+  struct Row {
+    long M, N, K, group;
+  };
+  for (const Row& s :
+       {Row{1, 1, 1, 1}, {2, 700, 64, 32}, {4, 33, 96, 96}, {61, 97, 300, 300}, {29, 1025, 640, 64}}) {
+    SCOPED_TRACE(testing::Message() << s.M << "x" << s.N << "x" << s.K);
+    Codes b(s.K, s.N);
+    b.scales.resize(static_cast<std::size_t>(s.N * (s.K / s.group)), 0.5F);
+    b.zeros.resize(b.scales.size(), 2);
+    const auto form = *QuantizedForm::of(s.K, s.group, {-50, 49, -3, 3});
+    const Numbers a = random_numbers(s.M * s.K, 1), bias = random_numbers(s.N, 2);
+    QuantizedGemm g{.M = s.M, .N = s.N, .form = form.panels, .a = a.data(), .a_stride = s.K};
+    expect_same_bits(quantized_gemm_knobs(g), [&](const Schedule& schedule, ThreadPool& pool) {
+      std::vector<std::byte> packed(static_cast<std::size_t>(quantized_bytes(form.panels, s.N)));
+      pack_quantized(form, s.N, b.view(), packed.data(), pool);
+      Numbers c(s.M * s.N, untouched);
+      g.packed_b = packed.data();
+      g.c = c.data();
+      g.c_stride = s.N;
+      g.epilogue.bias = bias.data();
+      g.schedule = schedule;
+      Numbers scratch(quantized_gemm_scratch_size(g, pool.threads()));
+      quantized_gemm(g, scratch.data(), pool);
+      return c;
+    });
+  }
+}
+
+TEST_P(ScheduleTest, ProductsOfIntegersHaveTheSameBits) {
+  struct Row {
+    long M, N, K;
+  };
+  for (const Row& s : {Row{1, 1, 1}, {1, 700, 33}, {61, 97, 333}, {263, 65, 40}}) {
+    const Codes b(s.K, s.N);
+    const Numbers a = whole_numbers(s.M * s.K), bias = random_numbers(s.N, 2);
+    expect_same_bits(row_gemm_knobs, [&](const Schedule& schedule, ThreadPool& pool) {
+      Numbers c(s.M * s.N, untouched), packed(packed_integers_size(s.K, s.N));
+      Numbers scratch(integer_scratch_size(s.M, s.N, s.K));
+      pack_integers(s.K, s.N, b.view(), packed.data(), pool);
+      grid_gemm({.M = s.M,
+                 .N = s.N,
+                 .K = s.K,
+                 .a = a.data(),
+                 .a_stride = s.K,
+                 .least = -77,
+                 .packed_b = packed.data(),
+                 .c = c.data(),
+                 .c_stride = s.N,
+                 .epilogue = {.bias = bias.data()},
+                 .schedule = schedule},
+                scratch.data(), pool);
+      return c;
+    });
+  }
+}
+
+TEST_P(ScheduleTest, ConvolutionsOfBytesHaveTheSameBits) {
+  for (const ConvShape& s :
+       {ConvShape{.N = 2, .Cin = 16, .Cout = 33, .h = axis(13, 3, 1, 1), .w = axis(13, 3, 1, 1)},
+        ConvShape{.N = 1, .Cin = 64, .Cout = 150, .h = axis(9, 1), .w = axis(40, 1)},
+        ConvShape{.N = 1, .Cin = 3, .Cout = 5, .h = axis(13, 3, 2, 1), .w = axis(13, 3, 2, 1)},
+        ConvShape{.N = 1, .Cin = 8, .Cout = 8, .h = axis(9, 3, 1, 1), .w = axis(9, 3), .groups = 2},
+        ConvShape{.N = 1, .Cin = 8, .Cout = 6, .h = axis(7, 2, 2), .w = axis(5, 2, 2), .transposed = true}}) {
+    SCOPED_TRACE(testing::Message() << s.Cin << " to " << s.Cout);
+    const Codes b(s.Cin / s.groups * s.taps(), s.Cout);
+    const Numbers in = whole_numbers(s.N * s.in_pixels() * s.Cin), bias = random_numbers(s.Cout, 2);
+    expect_same_bits(row_gemm_knobs, [&](const Schedule& schedule, ThreadPool& pool) {
+      Numbers out(s.N * s.out_pixels() * s.Cout, untouched), packed(byte_conv_packed_size(s));
+      Numbers scratch(byte_conv_scratch_size(s));
+      pack_byte_conv(s, b.view(), packed.data(), pool);
+      byte_conv(s,
+                {.in = in.data(),
+                 .in_stride = s.Cin,
+                 .least = -77,
+                 .packed = packed.data(),
+                 .out = out.data(),
+                 .out_stride = s.Cout,
+                 .epilogue = {.bias = bias.data(), .activation = Activation::relu},
+                 .schedule = schedule},
+                scratch.data(), pool);
+      return out;
+    });
+  }
+}
+
+TEST_P(ScheduleTest, DepthwiseConvolutionsOfBytesHaveTheSameBits) {
+  for (const ConvShape& s : {depthwise_of(2, 70, axis(9, 3, 1, 1), axis(17, 3, 1, 1)),
+                             depthwise_of(1, 32, axis(70, 3, 2, 1), axis(112, 3, 2, 1)),
+                             depthwise_of(3, 24, {}, axis(31, 7, 1, 3))}) {
+    SCOPED_TRACE(s.Cin);
+    const Codes b(s.taps(), s.Cin);
+    const Numbers filters = random_numbers(s.Cin * s.taps(), 1), bias = random_numbers(s.Cout, 2);
+    std::vector<std::uint8_t> in;
+    for (long i = 0; i < s.N * s.in_pixels() * s.Cin; i++) in.push_back(static_cast<std::uint8_t>(i * 157));
+    expect_same_bits(byte_depthwise_knobs, [&](const Schedule& schedule, ThreadPool& pool) {
+      Numbers out(s.N * s.out_pixels() * s.Cout, untouched), packed(byte_depthwise_packed_size(s));
+      Numbers scratch(byte_depthwise_scratch_size(s, pool.threads(), schedule));
+      pack_byte_depthwise(s, filters.data(), packed.data());
+      byte_depthwise(s,
+                     {.in = in.data(),
+                      .in_stride = s.Cin,
+                      .zero = 77,
+                      .filters_are_finite = true,
+                      .packed = packed.data(),
+                      .out = out.data(),
+                      .out_stride = s.Cout,
+                      .epilogue = {.bias = bias.data()},
+                      .schedule = schedule},
+                     scratch.data(), pool);
+      return out;
+    });
+    if (!integer_depthwise_supports(s)) continue;
+    expect_same_bits(integer_depthwise_knobs, [&](const Schedule& schedule, ThreadPool& pool) {
+      Numbers out(s.N * s.out_pixels() * s.Cout, untouched), packed(integer_depthwise_packed_size(s));
+      std::vector<std::uint8_t> scratch(
+          static_cast<std::size_t>(integer_depthwise_scratch_size(s, pool.threads(), schedule)));
+      pack_integer_depthwise(s, b.view(), {.zero = 77}, packed.data());
+      integer_depthwise(s,
+                        {.in = in.data(),
+                         .in_stride = s.Cin,
+                         .zero = 77,
+                         .packed = packed.data(),
+                         .out = out.data(),
+                         .out_stride = s.Cout,
+                         .epilogue = {.bias = bias.data()},
+                         .schedule = schedule},
+                        scratch.data(), pool);
       return out;
     });
   }

@@ -59,6 +59,27 @@ constexpr Row rows[] = {
   return %3, %5
 }
 )"},
+    {"a product by codes", R"(graph g(%x: f32[37,160], %y: f32[2,160]) {
+  @w : i8[200,160]
+  @b : f32[200]
+  %1 = cast(@w) : f32[200,160]
+  %2 = mul(%1, 0.01) : f32[200,160]
+  %3 = linear(%x, %2, @b) : f32[37,200]
+  %4 = linear(%y, %2) : f32[2,200]
+  return %3, %4
+}
+)"},
+    {"convolutions of bytes", R"(graph g(%x: f32[2,8,10,14]) {
+  @w : i8[32,8,3,3]
+  @d : i8[8,1,3,3]
+  %1 = fused { div(%x, 0.03125); round; clamp(_, min=-128.0, max=127.0); mul(_, 0.03125) } : f32[2,8,10,14]
+  %2 = fused { cast(@w); mul(_, 0.03125) } : f32[32,8,3,3]
+  %3 = conv(%1, %2, pad=1) : f32[2,32,10,14]
+  %4 = fused { cast(@d); mul(_, 0.03125) } : f32[8,1,3,3]
+  %5 = conv(%1, %4, pad=1, groups=8) : f32[2,8,10,14]
+  return %3, %5
+}
+)"},
     {"attention", R"(graph g(%q: f32[1,3,230,20], %k: f32[1,3,50,20], %v: f32[1,3,50,20]) {
   %1 = attention(%q, %k, %v) : f32[1,3,230,20]
   return %1
