@@ -66,7 +66,7 @@ double winograd_gain(const ConvShape& s, long tile) {
 bool reads_much_padding(const ConvShape& s) { return conv_taps_flops(s) < 0.75 * s.flops(); }
 
 void depthwise(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
-  const long rows = s.N * s.out(s.h);
+  const long rows = s.N * s.out(s.d) * s.out(s.h);
   const double flops_per_chunk = 3.2e6 / static_cast<double>(scaled(16, run.schedule.pieces));
   const double flops_per_row = std::max(1.0, s.flops() / static_cast<double>(std::max(1L, rows)));
   const long step =
@@ -99,7 +99,7 @@ bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
   switch (algorithm) {
     case ConvAlgorithm::gemm: return !s.transposed;
     case ConvAlgorithm::depthwise:
-      return !s.transposed && s.d.trivial() && s.groups == s.Cin && s.Cout == s.Cin && s.groups > 1;
+      return !s.transposed && s.groups == s.Cin && s.Cout == s.Cin && s.groups > 1;
     case ConvAlgorithm::transposed: return s.transposed;
     case ConvAlgorithm::gemm_f16: return !s.transposed && s.groups == 1;
     case ConvAlgorithm::gemm_bf16: return !s.transposed && s.groups == 1 && conv_gemm_pairs(s);
@@ -120,7 +120,7 @@ double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
   if (const long tile = winograd_tile(algorithm))
     return product * winograd_transforms(tile) * winograd_waits(s, tile) / winograd_gain(s, tile);
   switch (algorithm) {
-    case ConvAlgorithm::gemm:
+    case ConvAlgorithm::gemm: return conv_gemm_by_columns(s) ? std::min(product, 1.5 * s.flops()) : product;
     case ConvAlgorithm::gemm_f16:
     case ConvAlgorithm::transposed: return product;
     case ConvAlgorithm::gemm_bf16: return in_is_bf16 && runs_dot_of_bf16() ? product / 2 : product;

@@ -86,8 +86,26 @@ bool reads_pixels_in_order(const ConvShape& s, const Halo& halo) {
   return s.taps() == 1 && halo.empty() && s.w.stride == 1 && s.h.stride == 1 && s.d.stride == 1;
 }
 
+// The run of A is that of a dense image, as padded copies are.
+bool packs_columns(const ConvShape& s, const Groups& g, DType type) {
+  const bool row_is_one_run = s.w.dilation == 1 && g.count == 1;
+  return cpu::packs_columns(s.taps() / (row_is_one_run ? s.w.kernel : 1),
+                            g.in * (row_is_one_run ? s.w.kernel : 1), g.out, type);
+}
+
 long packed_group_size(const ConvShape& s, const Groups& g, DType type) {
+  if (packs_columns(s, g, type)) return s.taps() * g.in * g.out;
   return packed_panels_size(packed_depth(s, g.in, type), g.out, type);
+}
+
+// Columns of one product, whose merged groups stand apart.
+void pack_columns(const ConvShape& s, const Groups& g, const float* weights, float* packed) {
+  const long taps = s.taps(), in_each = s.Cin / s.groups, out_each = s.Cout / s.groups;
+  if (g.merged > 1) std::fill_n(packed, taps * g.in * g.out, 0.0f);
+  for (long c = 0; c < g.out; c++) {
+    transpose_on_this_thread(in_each, taps, weights + c * in_each * taps, taps,
+                             packed + c * taps * g.in + c / out_each * in_each, g.in);
+  }
 }
 
 // A panel of floats in a 16-bit type. In bfloat16 each run of an odd length ends with a zero.
@@ -112,6 +130,8 @@ bool conv_gemm_pairs(const ConvShape& s) {
   return s.w.dilation == 1 && packed_depth(s, s.Cin, DType::bf16) <= RowGemm::max_depth;
 }
 
+bool conv_gemm_by_columns(const ConvShape& s) { return packs_columns(s, Groups(s, Merge::yes), DType::f32); }
+
 bool conv_gemm_merges_groups(const ConvShape& s) { return Groups(s, Merge::yes).merged > 1; }
 
 long conv_gemm_packed_size(const ConvShape& s, DType type, Merge merge) {
@@ -125,6 +145,12 @@ void pack_conv_gemm(const ConvShape& s, const float* weights, float* packed, Thr
   const long taps = s.taps();
   const long in_each = s.Cin / s.groups;
   const long out_each = s.Cout / s.groups;
+  if (packs_columns(s, groups, type)) {
+    for (long i = 0; i < groups.count; i++)
+      pack_columns(s, groups, weights + i * groups.out * in_each * taps,
+                   packed + i * packed_group_size(s, groups, type));
+    return;
+  }
   const long width = row_gemm_tile().cols;
   const long panels = (groups.out + width - 1) / width;
   const long depth = taps * groups.in;
@@ -179,6 +205,7 @@ void run_images(const ConvShape& s, const ConvRun& run, const Groups& groups, DT
   g.run_offsets = runs.offsets;
   g.run_length = runs.length;
   g.b_type = type;
+  g.by_columns = packs_columns(s, groups, type);
   g.b_row_stride = PanelRows(type, row_gemm_tile().cols, runs.length).words;
   g.b_panel_stride = panel_size(packed_depth(s, groups.in, type), type);
   g.a_is_bf16 = run.in_is_bf16;

@@ -63,6 +63,16 @@ struct Phase {
 long group_in(const ConvShape& s) { return s.Cin / s.groups; }
 long group_out(const ConvShape& s) { return s.Cout / s.groups; }
 
+bool packs_columns(const ConvShape& s, const Phase& phase) {
+  return cpu::packs_columns(phase.taps(), group_in(s), group_out(s), DType::f32);
+}
+
+// Floats of the packed weights of a group in a phase.
+long packed_size(const ConvShape& s, const Phase& phase) {
+  const long depth = phase.taps() * group_in(s);
+  return packs_columns(s, phase) ? depth * group_out(s) : packed_panels_size(depth, group_out(s));
+}
+
 // body(phase, floats of packed weights before it)
 template <class Body>
 void each_phase(const ConvShape& s, Body body) {
@@ -74,7 +84,7 @@ void each_phase(const ConvShape& s, Body body) {
       for (long x = 0; x < s.w.stride; x++) {
         const Phase phase{d, h, AxisPhase(s.w, s.out(s.w), x)};
         body(phase, packed);
-        packed += s.groups * packed_panels_size(phase.taps() * group_in(s), group_out(s));
+        packed += s.groups * packed_size(s, phase);
       }
     }
   }
@@ -84,9 +94,7 @@ void each_phase(const ConvShape& s, Body body) {
 
 long conv_transposed_packed_size(const ConvShape& s) {
   long size = 0;
-  each_phase(s, [&](const Phase& phase, long before) {
-    size = before + s.groups * packed_panels_size(phase.taps() * group_in(s), group_out(s));
-  });
+  each_phase(s, [&](const Phase& phase, long before) { size = before + s.groups * packed_size(s, phase); });
   return size;
 }
 
@@ -98,6 +106,16 @@ void pack_conv_transposed(const ConvShape& s, const float* weights, float* packe
   const long width = row_gemm_tile().cols;
   const long panels = (out + width - 1) / width;
   each_phase(s, [&](const Phase& phase, long before) {
+    if (packs_columns(s, phase)) {
+      float* p = packed + before;
+      for (long i = 0; i < s.groups * out; i++) {
+        phase.each_tap(s, [&](long tap, long, long, long) {
+          const float* w = weights + (i / out * in * out + i % out) * taps + tap;
+          for (long k = 0; k < in; k++) *p++ = w[k * out * taps];
+        });
+      }
+      return;
+    }
     const long panel_size = phase.taps() * in * width;
     pool.parallel_for(s.groups * panels, [&](long i, int) {
       float* p = packed + before + i * panel_size;
@@ -145,6 +163,7 @@ void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
       g.runs = count;
       g.run_offsets = offsets;
       g.run_length = group_in(s);
+      g.by_columns = packs_columns(s, phase);
       g.b_row_stride = row_gemm_tile().cols;
       g.b_panel_stride = g.depth() * g.b_row_stride;
       g.c_stride = run.out_stride;
@@ -153,7 +172,7 @@ void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
       for (long i = 0; i < s.groups; i++) {
         const long channel = i * g.cols;
         g.a = origin + i * group_in(s);
-        g.b = run.packed + packed_before + i * packed_panels_size(g.depth(), g.cols);
+        g.b = run.packed + packed_before + i * packed_size(s, phase);
         g.c = run.out + first_pixel * run.out_stride + channel;
         g.epilogue = run.epilogue.from(first_pixel, channel);
         g.epilogue.hook = nullptr;

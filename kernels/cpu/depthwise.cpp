@@ -32,8 +32,10 @@ Range taps_inside(long first, const ConvAxis& a) {
 struct Strip {
   const float* in;  // of the image
   long row;         // of the output, counted over the batch
+  long z;           // the input plane of tap plane 0
+  Range taps_z;     // that lie inside the image
   long y;           // the input row of tap row 0
-  Range taps_y;     // that lie inside the image
+  Range taps_y;
   long x;
   int pixels;
   long c;
@@ -61,28 +63,31 @@ __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run,
     const vf bias = e.bias ? load_lanes(e.bias + c, lanes) : vf{};
     TENON_UNROLL
     for (int i = 0; i < strip; i++) sum[0][i] = bias;
-    for (long ky = part.taps_y.begin; ky < part.taps_y.end; ky++) {
-      const float* const in = part.in + (part.y + ky * s.h.dilation) * s.w.in * run.in_stride + c;
-      const float* w = run.packed + ky * s.w.kernel * s.Cin + c;
-      for (long kx = 0; kx < s.w.kernel; kx += K, w += K * s.Cin) {
-        const long first = part.x * s.w.stride - s.w.pad_before + kx * s.w.dilation;
-        long begin = 0, end = columns;
-        if constexpr (Edge) {
-          end = (pixels - 1) * S + K;
-          while (begin < end && first + begin * step < 0) begin++;
-          while (end > begin && first + (end - 1) * step >= s.w.in) end--;
-        }
-        vf weight[K];
-        TENON_UNROLL
-        for (int k = 0; k < K; k++) weight[k] = load_lanes(w + k * s.Cin, lanes);
-        const float* const p = in + first * run.in_stride;
-#pragma GCC unroll 64
-        for (int i = 0; i < columns; i++) {
-          if (Edge && (i < begin || i >= end)) continue;
-          const vf v = load_lanes(p + i * step * run.in_stride, lanes);
+    for (long kz = part.taps_z.begin; kz < part.taps_z.end; kz++) {
+      const float* const plane = part.in + (part.z + kz * s.d.dilation) * s.h.in * s.w.in * run.in_stride + c;
+      for (long ky = part.taps_y.begin; ky < part.taps_y.end; ky++) {
+        const float* const in = plane + (part.y + ky * s.h.dilation) * s.w.in * run.in_stride;
+        const float* w = run.packed + (kz * s.h.kernel + ky) * s.w.kernel * s.Cin + c;
+        for (long kx = 0; kx < s.w.kernel; kx += K, w += K * s.Cin) {
+          const long first = part.x * s.w.stride - s.w.pad_before + kx * s.w.dilation;
+          long begin = 0, end = columns;
+          if constexpr (Edge) {
+            end = (pixels - 1) * S + K;
+            while (begin < end && first + begin * step < 0) begin++;
+            while (end > begin && first + (end - 1) * step >= s.w.in) end--;
+          }
+          vf weight[K];
           TENON_UNROLL
-          for (int k = 0; k < K; k++) {
-            if ((i - k) % S == 0 && i >= k && (i - k) / S < strip) sum[0][(i - k) / S] += v * weight[k];
+          for (int k = 0; k < K; k++) weight[k] = load_lanes(w + k * s.Cin, lanes);
+          const float* const p = in + first * run.in_stride;
+#pragma GCC unroll 64
+          for (int i = 0; i < columns; i++) {
+            if (Edge && (i < begin || i >= end)) continue;
+            const vf v = load_lanes(p + i * step * run.in_stride, lanes);
+            TENON_UNROLL
+            for (int k = 0; k < K; k++) {
+              if ((i - k) % S == 0 && i >= k && (i - k) / S < strip) sum[0][(i - k) / S] += v * weight[k];
+            }
           }
         }
       }
@@ -131,13 +136,16 @@ RunStrip strip_kernel(const ConvAxis& w) {
   return run_strip<1, 1, Edge>;
 }
 
-// Output rows [begin, end) of one image, of which there are few.
+// Output rows [begin, end) of one plane, of which there are few.
 void band_of_rows(const ConvShape& s, const ConvRun& run, long begin, long end) {
   const long out_h = s.out(s.h);
   const long out_w = s.out(s.w);
   const RunStrip inner = strip_kernel<false>(s.w), edge = strip_kernel<true>(s.w);
+  const long plane = begin / out_h;
   Strip part{};
-  part.in = run.in + begin / out_h * s.in_pixels() * run.in_stride;
+  part.in = run.in + plane / s.out(s.d) * s.in_pixels() * run.in_stride;
+  part.z = plane % s.out(s.d) * s.d.stride - s.d.pad_before;
+  part.taps_z = taps_inside(part.z, s.d);
   for (long c = 0; c < s.Cin; c += block_channels) {
     part.c = c;
     part.c_end = smaller(s.Cin, c + block_channels);
@@ -162,8 +170,8 @@ void depthwise_rows(const ConvShape& s, const ConvRun& run, long row_begin, long
   const long out_h = s.out(s.h);
   const long out_w = s.out(s.w);
   for (long begin = row_begin; begin < row_end;) {
-    const long image_end = (begin / out_h + 1) * out_h;
-    const long end = smaller(smaller(row_end, image_end), begin + band_rows);
+    const long plane_end = (begin / out_h + 1) * out_h;
+    const long end = smaller(smaller(row_end, plane_end), begin + band_rows);
     band_of_rows(s, run, begin, end);
     if (run.epilogue.hook) {
       run.epilogue.hook(run.epilogue.context, run.out + begin * out_w * run.out_stride, run.out_stride,

@@ -86,6 +86,13 @@ void pack_float8(const Panel& p, const MatrixB& b, std::uint16_t* packed) {
   }
 }
 
+void pack_columns(long K, long N, const MatrixB& b, float* packed) {
+  for (long n = 0; n < N; n++) {
+    const float* const column = at<float>(b, 0) + n * b.n_stride;
+    for (long k = 0; k < K; k++) *packed++ = column[k * b.k_stride];
+  }
+}
+
 // Pairs that lie together in B, too, are moved like floats.
 bool has_pairs(const Panel& p, const MatrixB& b) {
   return b.k_stride == 1 && b.n_stride % 2 == 0 && p.K % 2 == 0 &&
@@ -118,6 +125,8 @@ bool reads_b_in_place(const BatchedGemm& g) {
          g.one.M <= few_rows;
 }
 
+bool packs_columns(long K, long N, DType type) { return cpu::packs_columns(1, K, N, packed_type(type)); }
+
 RowGemm row_gemm_of(const Gemm& g) {
   const PanelRows rows(packed_type(g.b.type), row_gemm_tile().cols, g.K);
   RowGemm r;
@@ -130,6 +139,7 @@ RowGemm row_gemm_of(const Gemm& g) {
   r.a_is_bf16 = g.a_is_bf16;
   r.b = g.packed_b;
   r.b_type = packed_type(g.b.type);
+  r.by_columns = packs_columns(g.K, g.N, g.b.type);
   r.b_row_stride = rows.words;
   r.b_panel_stride = rows.per_run * rows.words;
   r.c = g.c;
@@ -170,15 +180,26 @@ MatrixB MatrixB::further(long elements) const {
   return rest;
 }
 
-long packed_b_size(long K, long N, DType type) { return packed_panels_size(K, N, packed_type(type)); }
+long packed_b_size(long K, long N, DType type) {
+  return packs_columns(K, N, type) ? K * N : packed_panels_size(K, N, packed_type(type));
+}
 
-void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool) {
+namespace {
+
+void pack_panels(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool) {
   const long width = row_gemm_tile().cols;
   pool.parallel_for((N + width - 1) / width, [&](long p, int) {
     const long n = p * width;
     pack_panel({K, std::min(width, N - n), width}, b.from(0, n),
                packed + p * panel_size(K, packed_type(b.type)));
   });
+}
+
+}  // namespace
+
+void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool) {
+  if (packs_columns(K, N, b.type)) return pack_columns(K, N, b, packed);
+  pack_panels(K, N, b, packed, pool);
 }
 
 long gemm_scratch_size(const Gemm& g, int threads) {
@@ -188,13 +209,17 @@ long gemm_scratch_size(const Gemm& g, int threads) {
 
 void gemm(const Gemm& g, float* scratch, ThreadPool& pool) {
   if (g.packed_b) return run_row_gemm(row_gemm_of(g), pool);
+  if (packs_columns(g.K, g.N, g.b.type)) {
+    pack_columns(g.K, g.N, g.b, scratch);
+    return run_row_gemm(columns_of(g, 0, g.N, scratch), pool);
+  }
   const long width = panels_together(g) * row_gemm_tile().cols;
   const long packed_size = packed_b_size(g.K, std::min(g.N, width), g.b.type);
   pool.parallel_for((g.N + width - 1) / width, [&](long i, int worker) {
     const long first = i * width, cols = std::min(width, g.N - first);
     float* packed = scratch + worker * packed_size;
     // A loop of the pool inside a loop of the pool runs on the calling thread.
-    pack_b(g.K, cols, g.b.from(0, first), packed, pool);
+    pack_panels(g.K, cols, g.b.from(0, first), packed, pool);
     run_row_gemm(columns_of(g, first, cols, packed), pool);
   });
 }

@@ -59,6 +59,9 @@ struct RowGemm {
   const float* b = nullptr;
   long b_row_stride = 0;
   long b_panel_stride = 0;
+  // In place of panels: column n lies at b + n * depth(), of float32. Only run_row_gemm takes it, where
+  // packs_columns says so.
+  bool by_columns = false;
   // f32, f16 or bf16. i8: the words of A are four unsigned bytes each, those of B four signed ones, the sums
   // are int32; no depth above 4096 words.
   DType b_type = DType::f32;

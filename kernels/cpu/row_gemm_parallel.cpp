@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/row_dots.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -16,6 +18,27 @@ constexpr double min_chunk_flops = 0.3e6;
 constexpr long chunks_per_thread = 4;
 constexpr double short_flops = 5e6;
 
+double flops_of(const RowGemm& g) {
+  return 2.0 * static_cast<double>(g.rows) * static_cast<double>(g.cols) *
+         static_cast<double>(std::max(1L, g.depth()));
+}
+
+// Chunks that a product should be cut into.
+long wanted_chunks(const RowGemm& g, int threads) {
+  if (threads == 1) return 1;
+  const double flops = flops_of(g);
+  const long useful = static_cast<long>(std::min(flops / min_chunk_flops, 1e6));
+  const bool is_short = flops < short_flops * threads;
+  return std::clamp(useful, 1L, scaled(is_short ? 1 : chunks_per_thread, g.schedule.pieces) * threads);
+}
+
+void run_row_dots(const RowGemm& g, ThreadPool& pool) {
+  const long step = cut(g.rows, std::min(g.rows, wanted_chunks(g, pool.threads())));
+  pool.parallel_for(cut(g.rows, step), [&](long chunk, int) {
+    row_dots(g, chunk * step, std::min(g.rows, (chunk + 1) * step));
+  });
+}
+
 }  // namespace
 
 long panel_size(long K, DType type) {
@@ -27,17 +50,17 @@ long packed_panels_size(long K, long N, DType type) {
   return cut(N, row_gemm_tile().cols) * panel_size(K, type);
 }
 
+bool packs_columns(long runs, long run_length, long cols, DType type) {
+  return type == DType::f32 && row_dots_pay(runs, run_length, cols);
+}
+
 void run_row_gemm(const RowGemm& g, ThreadPool& pool) {
   if (g.rows == 0 || g.cols == 0) return;
+  if (g.by_columns) return run_row_dots(g, pool);
   const TileShape shape = row_gemm_tile();
   const long tiles = RowTiles(g.rows, tile_height(shape.rows, g.schedule.tile)).count;
   const long panels = cut(g.cols, shape.cols);
-  const double flops = 2.0 * static_cast<double>(g.rows) * static_cast<double>(g.cols) *
-                       static_cast<double>(std::max(1L, g.depth()));
-  const long useful = static_cast<long>(std::min(flops / min_chunk_flops, 1e6));
-  const bool is_short = flops < short_flops * pool.threads();
-  const long most = scaled(is_short ? 1 : chunks_per_thread, g.schedule.pieces) * pool.threads();
-  const long wanted = pool.threads() == 1 ? 1 : std::clamp(useful, 1L, most);
+  const long wanted = wanted_chunks(g, pool.threads());
   // The larger side is cut first: a thread then has its own part of that, and shares the smaller one. Only A
   // that is read where it lies is shared, since each chunk packs its rows.
   const bool wide = g.schedule.split == Schedule::Split::rule ? g.cols > g.rows

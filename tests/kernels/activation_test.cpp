@@ -199,7 +199,7 @@ TEST_P(ActivationTest, LoopsComputeTheFunctions) {
 TEST_P(ActivationTest, ProductsApplyThemAsLoopsDo) {
   ThreadPool pool(1);
   for (const auto& size : {std::pair{1L, 8L}, std::pair{3L, 70L}, std::pair{14L, 16L}, std::pair{29L, 24L},
-                           std::pair{20L, 48L}, std::pair{16L, 33L}}) {
+                           std::pair{20L, 48L}, std::pair{16L, 33L}, std::pair{131L, 3L}}) {
     const long M = size.first, N = size.second;
     for (const long K : {1, 5000}) {
       Numbers a = random_numbers(M * K, 1), b = random_numbers(K * N, 2);

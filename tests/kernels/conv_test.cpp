@@ -330,6 +330,44 @@ TEST_P(ConvTest, Depthwise) {
   expect_right({.Cin = 8, .Cout = 8, .h = axis(2, 5, 1, 4), .w = axis(2, 5, 1, 4), .groups = 8});
 }
 
+TEST_P(ConvTest, DepthwiseInThreeDimensions) {
+  for (const long channels : {3, 35}) {
+    expect_right({.N = 2,
+                  .Cin = channels,
+                  .Cout = channels,
+                  .h = axis(9, 3, 2, 1),
+                  .w = axis(17, 3, 1, 1),
+                  .d = axis(5, 3, 1, 1),
+                  .groups = channels});
+    expect_right({.Cin = channels,
+                  .Cout = channels,
+                  .h = axis(3, 1),
+                  .w = axis(16, 1),
+                  .d = axis(9, 5, 2, 4, 2),
+                  .groups = channels});
+  }
+  EXPECT_EQ(choose_conv({.Cin = 54,
+                         .Cout = 54,
+                         .h = axis(56, 3, 1, 1),
+                         .w = axis(56, 3, 1, 1),
+                         .d = axis(16, 3, 1, 1),
+                         .groups = 54}),
+            ConvAlgorithm::depthwise);
+}
+
+// Products by columns, where an ISA's vectors have so many lanes.
+TEST_P(ConvTest, FewOutputs) {
+  for (const long outputs : {1, 2, 3, 4, 8}) {
+    expect_right({.Cin = 64, .Cout = outputs, .h = axis(9, 3, 1, 1), .w = axis(11, 3, 1, 1)});
+    expect_right({.N = 2, .Cin = 37, .Cout = outputs, .h = axis(9, 3, 2, 1), .w = axis(14, 5, 1, 4, 2)});
+    expect_right({.Cin = 130, .Cout = outputs, .h = axis(7, 1), .w = axis(30, 1)});
+  }
+  expect_right({.Cin = 2, .Cout = 1, .h = axis(12, 7, 1, 3), .w = axis(20, 7, 1, 3)});
+  expect_right(
+      {.N = 2, .Cin = 16, .Cout = 2, .h = axis(6, 3, 1, 1), .w = axis(6, 3, 1, 1), .d = axis(4, 3, 1, 1)});
+  expect_right({.Cin = 64, .Cout = 4, .h = axis(7, 3, 1, 1), .w = axis(9, 3, 1, 1), .groups = 2});
+}
+
 TEST_P(ConvTest, OneDimension) {
   expect_right({.N = 2, .Cin = 10, .Cout = 20, .w = axis(50, 5, 2, 2)});
   expect_right({.Cin = 1, .Cout = 16, .w = axis(90, 10, 5, 0)});
@@ -360,6 +398,14 @@ TEST_P(ConvTest, Transposed) {
   expect_right(
       {.Cin = 8, .Cout = 12, .h = up(4, 3, 2, 1), .w = up(4, 3, 2, 1), .groups = 4, .transposed = true});
   expect_right({.Cin = 6, .Cout = 3, .w = up(20, 16, 8, 4), .transposed = true});
+  expect_right({.Cin = 40, .Cout = 3, .h = up(7, 4, 2, 1), .w = up(9, 4, 2, 1), .transposed = true});
+  expect_right({.N = 2,
+                .Cin = 56,
+                .Cout = 2,
+                .h = up(6, 9, 3, 4, 1, 2),
+                .w = up(5, 9, 3, 4, 1, 2),
+                .groups = 2,
+                .transposed = true});
   expect_right({.N = 2,
                 .Cin = 3,
                 .Cout = 4,
