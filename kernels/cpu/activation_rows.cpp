@@ -17,14 +17,17 @@ TENON_INLINE void map_row(float* c, long cols, F f) {
 
 void finish_rows(const Activation& activation, const RowsLeft& left) {
   if (!is_short(activation.kind)) {
+    // Narrow rows that lie one behind the other are one row.
+    bool is_one = left.cols % VL != 0;
+    for (long i = 1; is_one && i < left.rows; i++) is_one = left.c_row[i] == left.c_row[0] + i * left.cols;
     with_kind(
         activation.kind, [&]<Activation::Kind kind>() __attribute__((noinline)) {
           const Activation a = activation;
-          for (long i = 0; i < left.rows; i++) {
+          const long rows = is_one ? 1 : left.rows, cols = is_one ? left.rows * left.cols : left.cols;
+          for (long i = 0; i < rows; i++) {
             map_row(
-                left.c + left.c_row[i], left.cols, [&](vf v, long, int) __attribute__((always_inline)) {
-                  return activate<kind>(a, v);
-                });
+                left.c + left.c_row[i],
+                cols, [&](vf v, long, int) __attribute__((always_inline)) { return activate<kind>(a, v); });
           }
         });
   }

@@ -28,6 +28,10 @@ Range taps_inside(long first, const ConvAxis& a) {
   return {smaller(begin, a.kernel), larger(smaller(begin, a.kernel), smaller(end, a.kernel))};
 }
 
+// What of a strip lies outside: of its vectors of channels only lanes, or pixels and columns of the input,
+// too.
+enum class Cut { none, lanes, edge };
+
 // Pixels x .. x + pixels of one output row, in channels c .. c_end.
 struct Strip {
   const float* in;  // of the image
@@ -43,10 +47,11 @@ struct Strip {
 };
 
 // K taps of a kernel row are taken at once, S input pixels apart for the next output pixel: all of it, or
-// one. Edge: not all pixels, columns and lanes are inside.
-template <int K, int S, bool Edge>
+// one.
+template <int K, int S, Cut cut>
 __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run, const Strip& part) {
   constexpr int columns = (strip - 1) * S + K;
+  constexpr bool Edge = cut == Cut::edge;
   const Epilogue& e = run.epilogue;
   const long out_pixel = part.row * s.out(s.w) + part.x;
   const int pixels = Edge ? part.pixels : strip;
@@ -58,7 +63,7 @@ __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run,
     added_row[i] = i * e.added_stride;
   }
   for (long c = part.c; c < part.c_end; c += VL) {
-    const int lanes = Edge ? static_cast<int>(smaller(VL, part.c_end - c)) : VL;
+    const int lanes = cut == Cut::none ? VL : static_cast<int>(smaller(VL, part.c_end - c));
     vf sum[1][strip];
     const vf bias = e.bias ? load_lanes(e.bias + c, lanes) : vf{};
     TENON_UNROLL
@@ -113,34 +118,35 @@ __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run,
 }
 
 using RunStrip = void (*)(const ConvShape&, const ConvRun&, const Strip&);
-template <bool Edge>
+template <Cut cut>
 RunStrip strip_kernel(const ConvAxis& w) {
   if (w.dilation == 1 && w.stride == 1) {
     switch (w.kernel) {
-      case 3: return run_strip<3, 1, Edge>;
-      case 5: return run_strip<5, 1, Edge>;
-      case 7: return run_strip<7, 1, Edge>;
-      case 9: return run_strip<9, 1, Edge>;
+      case 3: return run_strip<3, 1, cut>;
+      case 5: return run_strip<5, 1, cut>;
+      case 7: return run_strip<7, 1, cut>;
+      case 9: return run_strip<9, 1, cut>;
       default: break;
     }
   }
   if (w.dilation == 1 && w.stride == 2) {
     switch (w.kernel) {
-      case 3: return run_strip<3, 2, Edge>;
-      case 5: return run_strip<5, 2, Edge>;
-      case 7: return run_strip<7, 2, Edge>;
-      case 9: return run_strip<9, 2, Edge>;
+      case 3: return run_strip<3, 2, cut>;
+      case 5: return run_strip<5, 2, cut>;
+      case 7: return run_strip<7, 2, cut>;
+      case 9: return run_strip<9, 2, cut>;
       default: break;
     }
   }
-  return run_strip<1, 1, Edge>;
+  return run_strip<1, 1, cut>;
 }
 
 // Output rows [begin, end) of one plane, of which there are few.
 void band_of_rows(const ConvShape& s, const ConvRun& run, long begin, long end) {
   const long out_h = s.out(s.h);
   const long out_w = s.out(s.w);
-  const RunStrip inner = strip_kernel<false>(s.w), edge = strip_kernel<true>(s.w);
+  const RunStrip whole = strip_kernel<Cut::none>(s.w), lanes = strip_kernel<Cut::lanes>(s.w),
+                 edge = strip_kernel<Cut::edge>(s.w);
   const long plane = begin / out_h;
   Strip part{};
   part.in = run.in + plane / s.out(s.d) * s.in_pixels() * run.in_stride;
@@ -154,11 +160,12 @@ void band_of_rows(const ConvShape& s, const ConvRun& run, long begin, long end) 
       part.pixels = static_cast<int>(smaller(strip, out_w - x));
       const long first = x * s.w.stride - s.w.pad_before;
       const long last = first + (strip - 1) * s.w.stride + (s.w.kernel - 1) * s.w.dilation;
-      const bool inside = part.pixels == strip && first >= 0 && last < s.w.in && (part.c_end - c) % VL == 0;
+      const bool inside = part.pixels == strip && first >= 0 && last < s.w.in;
+      const RunStrip run_strip = !inside ? edge : (part.c_end - c) % VL == 0 ? whole : lanes;
       for (part.row = begin; part.row < end; part.row++) {
         part.y = part.row % out_h * s.h.stride - s.h.pad_before;
         part.taps_y = taps_inside(part.y, s.h);
-        (inside ? inner : edge)(s, run, part);
+        run_strip(s, run, part);
       }
     }
   }

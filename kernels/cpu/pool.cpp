@@ -22,9 +22,10 @@ struct Box {
   Span w;
 };
 
-// pixel(window, z, y, x) for every output pixel, shared out by rows.
-template <class BoxOf, class Pixel>
-void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, BoxOf box_of, Pixel pixel,
+// pixel(window, z, y, x) for every output pixel, shared out by rows. `spans` holds a function from an output
+// position to its Span for each axis.
+template <class Spans, class Pixel>
+void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, const Spans& spans, Pixel pixel,
                 ThreadPool& pool) {
   const long rows = s.N * out[0] * out[1];
   constexpr long floats_per_chunk = 16384;
@@ -38,19 +39,20 @@ void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, Bo
       const long y = r % out[1];
       const long z = r / out[1] % out[0];
       const long n = r / (out[0] * out[1]);
+      Box b{spans.d(z), spans.h(y), {}};
       for (long x = 0; x < out[2]; x++) {
-        const Box b = box_of(z, y, x);
+        b.w = spans.w(x);
         const long first = (b.d.first * s.h.in + b.h.first) * s.w.in + b.w.first;
-        const PoolWindow window{.in = in + (n * s.in_pixels() + first) * run.in_stride * size,
-                                .counts = {b.d.count, b.h.count, b.w.count},
-                                .strides = {b.d.step * s.h.in * s.w.in * run.in_stride,
-                                            b.h.step * s.w.in * run.in_stride, b.w.step * run.in_stride},
-                                .out = result + (r * out[2] + x) * run.out_stride * size,
-                                .scale = 1,
-                                .type = run.type,
-                                .places = run.places + (r * out[2] + x) * run.places_stride,
-                                .place = first,
-                                .place_steps = {b.d.step * s.h.in * s.w.in, b.h.step * s.w.in, b.w.step}};
+        PoolWindow window{.in = in + (n * s.in_pixels() + first) * run.in_stride * size,
+                          .counts = {b.d.count, b.h.count, b.w.count},
+                          .strides = {b.d.step * s.h.in * s.w.in * run.in_stride,
+                                      b.h.step * s.w.in * run.in_stride, b.w.step * run.in_stride},
+                          .out = result + (r * out[2] + x) * run.out_stride * size,
+                          .scale = 1,
+                          .type = run.type,
+                          .places = run.places + (r * out[2] + x) * run.places_stride,
+                          .place = first,
+                          .place_steps = {b.d.step * s.h.in * s.w.in, b.h.step * s.w.in, b.w.step}};
         pixel(window, z, y, x);
       }
     }
@@ -75,18 +77,43 @@ PoolShape with_axes_as_channels(PoolShape s, PoolRun& run) {
   return s;
 }
 
-Span span(const PoolAxis& a, long o) {
-  long first = o * a.stride - a.pad;
-  const long skipped = first < 0 ? (-first + a.dilation - 1) / a.dilation : 0;
-  first += skipped * a.dilation;
-  const long inside = first < a.in ? (a.in - first + a.dilation - 1) / a.dilation : 0;
-  return {first, std::clamp(a.kernel - skipped, 0L, inside), a.dilation};
+// Steps of the dilation that reach this far. Most windows have none, and a division takes as long as a small
+// window.
+long steps(const PoolAxis& a, long reach) {
+  return a.dilation == 1 ? reach : (reach + a.dilation - 1) / a.dilation;
 }
 
-Span adaptive_span(long in, long out, long o) {
-  const long first = o * in / out;
-  const long end = ((o + 1) * in + out - 1) / out;
-  return {first, end - first, 1};
+struct AxisSpan {
+  const PoolAxis& a;
+  Span operator()(long o) const {
+    long first = o * a.stride - a.pad;
+    const long skipped = first < 0 ? steps(a, -first) : 0;
+    first += skipped * a.dilation;
+    const long inside = first < a.in ? steps(a, a.in - first) : 0;
+    return {first, std::clamp(a.kernel - skipped, 0L, inside), a.dilation};
+  }
+};
+
+struct AdaptiveSpan {
+  long in;
+  long out;
+  Span operator()(long o) const {
+    const long first = o * in / out;
+    const long end = ((o + 1) * in + out - 1) / out;
+    return {first, end - first, 1};
+  }
+};
+
+// Of the three axes.
+template <class Span>
+struct Spans {
+  Span d;
+  Span h;
+  Span w;
+};
+Spans<AxisSpan> spans_of(const PoolShape& s) { return {{s.d}, {s.h}, {s.w}}; }
+Spans<AdaptiveSpan> adaptive_spans(const PoolShape& s, long out_d, long out_h, long out_w) {
+  return {{s.d.in, out_d}, {s.h.in, out_h}, {s.w.in, out_w}};
 }
 
 // Positions of a window that count for the divisor if padding counts: PyTorch cuts them at the padded image.
@@ -100,18 +127,16 @@ long padded_count(const PoolAxis& a, long o) {
 void max_pool(const PoolShape& shape, const PoolRun& given, ThreadPool& pool) {
   PoolRun run = given;
   const PoolShape s = with_axes_as_channels(shape, run);
-  const auto box = [&](long z, long y, long x) { return Box{span(s.d, z), span(s.h, y), span(s.w, x)}; };
   const auto pixel = [&](const PoolWindow& w, long, long, long) {
     run.places ? place_of_maximum(w, s.C) : max_of_window(w, s.C);
   };
-  each_pixel(s, {s.d.out(), s.h.out(), s.w.out()}, run, box, pixel, pool);
+  each_pixel(s, {s.d.out(), s.h.out(), s.w.out()}, run, spans_of(s), pixel, pool);
 }
 
 void avg_pool(const PoolShape& shape, const AvgPoolOptions& options, const PoolRun& given, ThreadPool& pool) {
   PoolRun run = given;
   const PoolShape s = with_axes_as_channels(shape, run);
-  const auto box = [&](long z, long y, long x) { return Box{span(s.d, z), span(s.h, y), span(s.w, x)}; };
-  const auto pixel = [&](PoolWindow w, long z, long y, long x) {
+  const auto pixel = [&](PoolWindow& w, long z, long y, long x) {
     long divisor = w.counts[0] * w.counts[1] * w.counts[2];
     if (options.count_include_pad)
       divisor = padded_count(s.d, z) * padded_count(s.h, y) * padded_count(s.w, x);
@@ -119,32 +144,24 @@ void avg_pool(const PoolShape& shape, const AvgPoolOptions& options, const PoolR
     w.scale = 1.0 / static_cast<double>(divisor);
     mean_of_window(w, s.C);
   };
-  each_pixel(s, {s.d.out(), s.h.out(), s.w.out()}, run, box, pixel, pool);
+  each_pixel(s, {s.d.out(), s.h.out(), s.w.out()}, run, spans_of(s), pixel, pool);
 }
 
 void adaptive_avg_pool(const PoolShape& s, long out_d, long out_h, long out_w, const PoolRun& run,
                        ThreadPool& pool) {
-  const auto box = [&](long z, long y, long x) {
-    return Box{adaptive_span(s.d.in, out_d, z), adaptive_span(s.h.in, out_h, y),
-               adaptive_span(s.w.in, out_w, x)};
-  };
-  const auto pixel = [&](PoolWindow w, long, long, long) {
+  const auto pixel = [&](PoolWindow& w, long, long, long) {
     w.scale = 1.0 / static_cast<double>(w.counts[0] * w.counts[1] * w.counts[2]);
     mean_of_window(w, s.C);
   };
-  each_pixel(s, {out_d, out_h, out_w}, run, box, pixel, pool);
+  each_pixel(s, {out_d, out_h, out_w}, run, adaptive_spans(s, out_d, out_h, out_w), pixel, pool);
 }
 
 void adaptive_max_pool(const PoolShape& s, long out_d, long out_h, long out_w, const PoolRun& run,
                        ThreadPool& pool) {
-  const auto box = [&](long z, long y, long x) {
-    return Box{adaptive_span(s.d.in, out_d, z), adaptive_span(s.h.in, out_h, y),
-               adaptive_span(s.w.in, out_w, x)};
-  };
   const auto pixel = [&](const PoolWindow& w, long, long, long) {
     run.places ? place_of_maximum(w, s.C) : max_of_window(w, s.C);
   };
-  each_pixel(s, {out_d, out_h, out_w}, run, box, pixel, pool);
+  each_pixel(s, {out_d, out_h, out_w}, run, adaptive_spans(s, out_d, out_h, out_w), pixel, pool);
 }
 
 }  // namespace tenon::cpu
