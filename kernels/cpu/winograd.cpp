@@ -105,6 +105,10 @@ bool transform_channels(const Patch<T>& p, long channels, float* out, long point
   return hsum(spoiled) != 0.0f;
 }
 
+void fill_zeros(float* p, long count) {
+  for (long i = 0; i < count; i += VL) store_lanes(p + i, vf{}, static_cast<int>(smaller(VL, count - i)));
+}
+
 template <int Tile, class T>
 void input(const WinogradBlock& b, const T* image, WinogradRange tiles) {
   constexpr long n = Tile + 2;
@@ -113,18 +117,28 @@ void input(const WinogradBlock& b, const T* image, WinogradRange tiles) {
     const TilePlace place(s, Tile, b.first_tile + t);
     const long y = place.y - s.h.pad_before;
     const long x = place.x - s.w.pad_before;
-    const long pixel = (place.image * s.h.in + y) * s.w.in + x;
-    const Patch<T> patch{.origin = image + pixel * b.run->in_stride,
-                         .row_stride = s.w.in * b.run->in_stride,
-                         .pixel_stride = b.run->in_stride,
-                         .y_begin = static_cast<int>(larger(0, -y)),
-                         .y_end = static_cast<int>(smaller(n, s.h.in - y)),
-                         .x_begin = static_cast<int>(larger(0, -x)),
-                         .x_end = static_cast<int>(smaller(n, s.w.in - x))};
-    float* out = b.transformed_in + t * b.in_tile_stride;
+    Patch<T> patch{.origin = nullptr,
+                   .row_stride = s.w.in * b.run->in_stride,
+                   .pixel_stride = b.run->in_stride,
+                   .y_begin = static_cast<int>(larger(0, -y)),
+                   .y_end = static_cast<int>(smaller(n, s.h.in - y)),
+                   .x_begin = static_cast<int>(larger(0, -x)),
+                   .x_end = static_cast<int>(smaller(n, s.w.in - x))};
     const bool inside = patch.y_begin == 0 && patch.x_begin == 0 && patch.y_end == n && patch.x_end == n;
-    b.spoiled[t] = inside ? transform_channels<Tile, true>(patch, s.Cin, out, b.in_point_stride)
-                          : transform_channels<Tile, false>(patch, s.Cin, out, b.in_point_stride);
+    b.spoiled[t] = false;
+    // In ascending order: the last vector of a tap ends in the part of the next one.
+    for (long tap = 0; tap < s.d.kernel; tap++) {
+      float* out = b.transformed_in + t * b.in_tile_stride + tap * s.Cin;
+      const long z = winograd_plane(s, place.plane, tap);
+      if (z < 0 || z >= s.d.in) {
+        for (long point = 0; point < n * n; point++) fill_zeros(out + point * b.in_point_stride, s.Cin);
+        continue;
+      }
+      const long pixel = ((place.plane / s.out(s.d) * s.d.in + z) * s.h.in + y) * s.w.in + x;
+      patch.origin = image + pixel * b.run->in_stride;
+      b.spoiled[t] |= inside ? transform_channels<Tile, true>(patch, s.Cin, out, b.in_point_stride)
+                             : transform_channels<Tile, false>(patch, s.Cin, out, b.in_point_stride);
+    }
   }
 }
 
@@ -261,7 +275,7 @@ void output(const WinogradBlock& b, WinogradRange tiles) {
   for (long t = tiles.begin; t < tiles.end; t++) {
     if (b.spoiled[t]) continue;
     const TilePlace place(s, Tile, b.first_tile + t);
-    const long pixel = (place.image * height + place.y) * width + place.x;
+    const long pixel = (place.plane * height + place.y) * width + place.x;
     std::uint16_t* const halves = b.run->out_halves;
     const Target target{.out = halves ? nullptr : b.run->out + pixel * b.run->out_stride,
                         .halves = halves ? halves + pixel * b.run->out_stride : nullptr,
@@ -282,7 +296,7 @@ void output(const WinogradBlock& b, WinogradRange tiles) {
   }
 }
 
-// Weights of input channel k and one panel of outputs: 3x3 -> points x points, in doubles.
+// Weights of row k of the depth and one panel of outputs: 3x3 -> points x points, in doubles.
 template <int Tile>
 void transform_weights(const ConvShape& s, const float* weights, float* packed, long k, long panel) {
   constexpr int n = Tile + 2;
@@ -291,7 +305,8 @@ void transform_weights(const ConvShape& s, const float* weights, float* packed, 
   const long cols = smaller(panel_cols, s.Cout - first);
   double w[9][panel_cols] = {};
   for (long o = 0; o < cols; o++) {
-    for (int tap = 0; tap < 9; tap++) w[tap][o] = double{weights[((first + o) * s.Cin + k) * 9 + tap]};
+    const float* const filter_of = weights + ((first + o) * s.Cin + k % s.Cin) * s.taps() + k / s.Cin * 9;
+    for (int tap = 0; tap < 9; tap++) w[tap][o] = double{filter_of[tap]};
   }
   double rows[n][3][panel_cols];
   for (int i = 0; i < n; i++) {
@@ -305,7 +320,7 @@ void transform_weights(const ConvShape& s, const float* weights, float* packed, 
   const long panels = (s.Cout + panel_cols - 1) / panel_cols;
   for (int i = 0; i < n; i++) {
     for (int j = 0; j < n; j++) {
-      float* out = packed + (((i * n + j) * panels + panel) * s.Cin + k) * panel_cols;
+      float* out = packed + (((i * n + j) * panels + panel) * winograd_depth(s) + k) * panel_cols;
       for (int o = 0; o < panel_cols; o++) {
         out[o] = static_cast<float>(filter.g[j][0] * rows[i][0][o] + filter.g[j][1] * rows[i][1][o] +
                                     filter.g[j][2] * rows[i][2][o]);
@@ -335,6 +350,7 @@ void winograd_output(const WinogradBlock& b, WinogradRange tiles) {
 
 void winograd_multiply(const WinogradBlock& b, WinogradRange products) {
   const ConvShape& s = *b.shape;
+  const long depth = winograd_depth(s);
   const long panels = (s.Cout + panel_cols - 1) / panel_cols;
   const RowTiles rows(b.tiles, tile_rows);
   long in_row[tile_rows];
@@ -347,15 +363,15 @@ void winograd_multiply(const WinogradBlock& b, WinogradRange products) {
   t.a_row = in_row;
   t.a_stride = b.in_tile_stride;
   t.runs = 1;
-  t.run_length = s.Cin;
+  t.run_length = depth;
   t.b_row_stride = panel_cols;
-  t.b_panel_stride = s.Cin * panel_cols;
+  t.b_panel_stride = depth * panel_cols;
   t.c_row = out_row;
   // Each row tile passes over all weights of a point, in the order in which they lie, if they stay in L2 from
   // one block to the next. Else panel by panel: each tile brings its share of the next one, which comes from
   // memory.
   constexpr long small_weights = 65536;
-  const bool stay = b.tiles < winograd_tiles(s, b.tile) && s.Cin * panels * panel_cols <= small_weights;
+  const bool stay = b.tiles < winograd_tiles(s, b.tile) && depth * panels * panel_cols <= small_weights;
   const bool by_rows = rows.count == 1 || stay;
   const auto outer = b.run->schedule.outer;
   const bool rows_outside = outer == Schedule::Outer::rule ? by_rows : outer == Schedule::Outer::rows;
@@ -369,7 +385,7 @@ void winograd_multiply(const WinogradBlock& b, WinogradRange products) {
     for (long r = 0; r < rows.count; r++) {
       const long first = rows.first(r);
       t.a = b.transformed_in + point * b.in_point_stride + first * b.in_tile_stride;
-      t.later = has_next ? t.b + t.b_panel_stride + r * s.Cin * t.later_step : nullptr;
+      t.later = has_next ? t.b + t.b_panel_stride + r * depth * t.later_step : nullptr;
       t.c = b.products + point * b.out_point_stride + first * b.out_tile_stride + panel * panel_cols;
       tile_kernel(
           TileForm::f32,
@@ -383,7 +399,9 @@ void winograd_pack(const ConvShape& s, long tile, const float* weights, float* p
   const long panels = (s.Cout + panel_cols - 1) / panel_cols;
   for (long panel = 0; panel < panels; panel++) {
     for (long k = channels.begin; k < channels.end; k++)
-      with_tile(tile, [&]<int Tile>() { transform_weights<Tile>(s, weights, packed, k, panel); });
+      for (long tap = 0; tap < s.d.kernel; tap++)
+        with_tile(tile,
+                  [&]<int Tile>() { transform_weights<Tile>(s, weights, packed, tap * s.Cin + k, panel); });
   }
 }
 

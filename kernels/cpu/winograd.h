@@ -1,26 +1,36 @@
 // Winograd convolution: 3x3, stride 1, computed as (tile + 2)^2 matrix products over transformed tiles of the
-// image.
+// image. In three dimensions the last two are transformed, and the taps of the first are part of the
+// products' depth.
 #pragma once
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/isa.h"
 
 namespace tenon::cpu {
 
-/// Tiles of all images of a batch.
-[[gnu::always_inline]] inline long winograd_tiles(const ConvShape& s, long tile) {
-  return s.N * ((s.out(s.h) + tile - 1) / tile) * ((s.out(s.w) + tile - 1) / tile);
+/// Depth of the products: input channels of each tap of the first axis.
+[[gnu::always_inline]] inline long winograd_depth(const ConvShape& s) { return s.d.kernel * s.Cin; }
+
+/// The input plane that an output plane, counted over the batch, reads by a tap of the first axis; it may lie
+/// outside.
+[[gnu::always_inline]] inline long winograd_plane(const ConvShape& s, long plane, long tap) {
+  return plane % s.out(s.d) * s.d.stride - s.d.pad_before + tap * s.d.dilation;
 }
 
-/// Where a tile lies in the output image.
+/// Tiles of all planes of a batch.
+[[gnu::always_inline]] inline long winograd_tiles(const ConvShape& s, long tile) {
+  return s.N * s.out(s.d) * ((s.out(s.h) + tile - 1) / tile) * ((s.out(s.w) + tile - 1) / tile);
+}
+
+/// Where a tile lies in the output.
 struct TilePlace {
-  long image;
+  long plane;  // counted over the batch
   long y;
   long x;
 
   TilePlace(const ConvShape& s, long tile, long index) {
     const long across = (s.out(s.w) + tile - 1) / tile;
     const long down = (s.out(s.h) + tile - 1) / tile;
-    image = index / (across * down);
+    plane = index / (across * down);
     y = index / across % down * tile;
     x = index % across * tile;
   }
@@ -33,7 +43,8 @@ struct WinogradBlock {
   long tile;  // outputs per tile and axis: 2, 4 or 6
   long first_tile;
   long tiles;
-  // [(tile + 2)^2][tiles of a block][channels]: strides in floats, padded so that they are no powers of two
+  // [(tile + 2)^2][tiles of a block][winograd_depth]: strides in floats, padded so that they are no powers of
+  // two
   float* transformed_in;
   long in_tile_stride;
   long in_point_stride;
@@ -64,7 +75,7 @@ using WinogradOutput = void(const WinogradBlock& block, WinogradRange tiles);
 TENON_PER_ISA(WinogradOutput, winograd_output, winograd_output)
 
 /// Transforms the weights that meet input channels [begin, end): packed is
-/// [points][panels][Cin][panel columns].
+/// [points][panels][winograd_depth][panel columns].
 using WinogradPack = void(const ConvShape& shape, long tile, const float* weights, float* packed,
                           WinogradRange channels);
 TENON_PER_ISA(WinogradPack, winograd_pack, winograd_pack)

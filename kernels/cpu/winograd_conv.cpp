@@ -40,7 +40,7 @@ struct Geometry {
     blocks_in_parallel = threads > 1 && how.split != columns && (how.split == rows || blocks() >= threads);
     // As many for each.
     if (blocks_in_parallel) block_tiles = std::max(1L, cut(tiles, cut(blocks(), threads) * threads));
-    in_tile_stride = cut(s.Cin, widest_vector) * widest_vector + 16;
+    in_tile_stride = cut(winograd_depth(s), widest_vector) * widest_vector + 16;
     in_point_stride = block_tiles * in_tile_stride + 16;
     out_tile_stride = panels * row_gemm_tile().cols + 16;
     out_point_stride = block_tiles * out_tile_stride + 16;
@@ -69,12 +69,13 @@ class SpoiledTiles {
     });
     const long cols = std::min(tile, s_.out(s_.w) - place.x);
     ConvShape row{.Cin = s_.Cin, .Cout = s_.Cout};
+    row.d = {.in = s_.d.kernel, .kernel = s_.d.kernel};
     row.h = {.in = 3, .kernel = 3};
     row.w = {.in = cols + 2, .kernel = 3};
-    std::vector<float> patch(static_cast<std::size_t>(3 * row.w.in * s_.Cin));
+    std::vector<float> patch(static_cast<std::size_t>(row.in_pixels() * s_.Cin));
     for (long y = place.y; y < std::min(place.y + tile, s_.out(s_.h)); y++) {
-      const long pixel = (place.image * s_.out(s_.h) + y) * s_.out(s_.w) + place.x;
-      copy_pixels(place.image, y - s_.h.pad_before, place.x - s_.w.pad_before, row.w.in, patch.data());
+      const long pixel = (place.plane * s_.out(s_.h) + y) * s_.out(s_.w) + place.x;
+      copy_pixels(place.plane, y - s_.h.pad_before, place.x - s_.w.pad_before, row.w.in, patch.data());
       ConvRun run = run_;
       run.in = patch.data();
       run.in_halves = nullptr;
@@ -90,16 +91,19 @@ class SpoiledTiles {
     }
   }
 
-  // The 3 x width pixels from (top, left) on, which a row of outputs reads; zero outside the image.
-  void copy_pixels(long image, long top, long left, long width, float* to) const {
-    for (long i = 0; i < 3 * width; i++, to += s_.Cin) {
-      const long y = top + i / width;
+  // The 3 x width pixels from (top, left) on of each plane that a row of outputs reads; zero outside the
+  // image.
+  void copy_pixels(long plane, long top, long left, long width, float* to) const {
+    const auto inside = [](long at, const ConvAxis& a) { return at >= 0 && at < a.in; };
+    for (long i = 0; i < s_.d.kernel * 3 * width; i++, to += s_.Cin) {
+      const long z = winograd_plane(s_, plane, i / (3 * width));
+      const long y = top + i / width % 3;
       const long x = left + i % width;
-      if (y < 0 || y >= s_.h.in || x < 0 || x >= s_.w.in) {
-        std::fill_n(to, s_.Cin, 0.0f);
-      } else {
-        const long pixel = (image * s_.h.in + y) * s_.w.in + x;
+      if (inside(z, s_.d) && inside(y, s_.h) && inside(x, s_.w)) {
+        const long pixel = ((plane / s_.out(s_.d) * s_.d.in + z) * s_.h.in + y) * s_.w.in + x;
         copy_pixel(pixel * run_.in_stride, to);
+      } else {
+        std::fill_n(to, s_.Cin, 0.0f);
       }
     }
   }
@@ -123,11 +127,11 @@ class SpoiledTiles {
 
 bool winograd_supports(const ConvShape& s) {
   const auto fits = [](const ConvAxis& a) { return a.kernel == 3 && a.stride == 1 && a.dilation == 1; };
-  return fits(s.h) && fits(s.w) && s.d.trivial() && s.groups == 1 && !s.transposed;
+  return fits(s.h) && fits(s.w) && s.groups == 1 && !s.transposed;
 }
 
 long winograd_packed_size(const ConvShape& s, long tile) {
-  return points_of(tile) * panels_of(s) * s.Cin * row_gemm_tile().cols;
+  return points_of(tile) * panels_of(s) * winograd_depth(s) * row_gemm_tile().cols;
 }
 
 void pack_winograd(const ConvShape& s, long tile, const float* weights, float* packed, ThreadPool& pool) {

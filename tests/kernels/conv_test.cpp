@@ -378,6 +378,11 @@ TEST_P(ConvTest, ThreeDimensions) {
   expect_right(
       {.N = 2, .Cin = 5, .Cout = 9, .h = axis(6, 3, 1, 1), .w = axis(7, 3, 2, 1), .d = axis(5, 3, 2, 1)});
   expect_right({.Cin = 3, .Cout = 4, .h = axis(4, 2, 2), .w = axis(4, 2, 2), .d = axis(4, 2, 2)});
+  // Winograd's, by planes.
+  expect_right(
+      {.N = 2, .Cin = 21, .Cout = 18, .h = axis(9, 3, 1, 1), .w = axis(7, 3, 1, 1), .d = axis(5, 3, 1, 1)});
+  expect_right({.Cin = 16, .Cout = 40, .h = axis(6, 3), .w = axis(13, 3), .d = axis(7, 2, 3, 4, 2)});
+  expect_right({.N = 2, .Cin = 16, .Cout = 16, .h = axis(5, 3, 1, 1), .w = axis(5, 3, 1, 1), .d = axis(3, 1)});
   expect_right(
       {.Cin = 4, .Cout = 8, .h = axis(4, 1), .w = axis(4, 1), .d = axis(3, 3, 1, 2, 2), .groups = 2});
 }
