@@ -41,7 +41,9 @@ double tile_use(const ConvShape& s, long tile) {
 }
 
 // What the transforms add to the products.
-double winograd_transforms(long tile) { return tile == 2 ? 1.2 : 1.5; }
+double winograd_transforms(const ConvShape& s, long tile) {
+  return winograd_points(s, tile) == 4 ? 1.2 : 1.5;
+}
 
 // Of fewer tiles, products wait for their weights.
 double winograd_waits(const ConvShape& s, long tile) {
@@ -49,17 +51,20 @@ double winograd_waits(const ConvShape& s, long tile) {
   return std::max(1.0, enough / static_cast<double>(std::max(1L, winograd_tiles(s, tile))));
 }
 
-// Multiplications saved, after the outputs of the tiles that fall outside the image: at most 2.25, 4 and 5.06
-// times.
+// Multiplications saved, after the outputs of the tiles that fall outside the image: of 3x3 at most 2.25, 4
+// and 5.06 times, of 5x5 2.78 and 6.25.
 double winograd_gain(const ConvShape& s, long tile) {
   if (s.Cin < 16 || s.Cout < 16) return 1;  // they do not fill the vectors of the transforms
-  if (tile == 2) return 9.0 / 4.0 * tile_use(s, 2);
-  const double gain4 = 4.0 * tile_use(s, 4);
-  if (tile == 4) return gain4;
-  const double gain6 = 81.0 / 16.0 * tile_use(s, 6);
-  // F(6,3) has 1.8 times the weights of F(4,3): with few pixels to use them for, reading them costs more.
+  const auto gain_of = [&](long outputs) {
+    const double saved =
+        static_cast<double>(outputs * s.w.kernel) / static_cast<double>(winograd_points(s, outputs));
+    return saved * saved * tile_use(s, outputs);
+  };
+  const double gain = gain_of(tile);
+  if (winograd_points(s, tile) < 8) return gain;
+  // 8 points have 1.8 times the weights of 6: with few pixels to use them for, reading them costs more.
   const bool few_pixels = s.N * s.out_pixels() < 14 * 14 * 4 && s.Cin * s.Cout > 128 * 128;
-  return few_pixels ? std::min(gain6, 0.99 * gain4) : gain6;
+  return few_pixels ? std::min(gain, 0.99 * gain_of(tile - 2)) : gain;
 }
 
 // Do so many taps read padding that products of the others alone pay?
@@ -95,7 +100,7 @@ std::optional<ConvAlgorithm> conv_algorithm_from_name(std::string_view wanted) {
 bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
   const bool lists_taps = !s.transposed && algorithm != ConvAlgorithm::depthwise;
   if (lists_taps && s.taps() > max_conv_taps) return false;
-  if (winograd_tile(algorithm) != 0) return winograd_supports(s);
+  if (winograd_tile(algorithm) != 0) return winograd_supports(s, winograd_tile(algorithm));
   switch (algorithm) {
     case ConvAlgorithm::gemm: return !s.transposed;
     case ConvAlgorithm::depthwise:
@@ -118,7 +123,7 @@ double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
   const double columns = static_cast<double>(std::max(1L, s.Cout / s.groups));
   const double product = s.flops() * std::max(1.0, tile_columns / columns);
   if (const long tile = winograd_tile(algorithm))
-    return product * winograd_transforms(tile) * winograd_waits(s, tile) / winograd_gain(s, tile);
+    return product * winograd_transforms(s, tile) * winograd_waits(s, tile) / winograd_gain(s, tile);
   switch (algorithm) {
     case ConvAlgorithm::gemm: return conv_gemm_by_columns(s) ? std::min(product, 1.5 * s.flops()) : product;
     case ConvAlgorithm::gemm_f16:

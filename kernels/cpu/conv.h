@@ -16,8 +16,9 @@ namespace tenon::cpu {
 enum class ConvAlgorithm {
   gemm,       // matrix product over runs of contiguous input: 1x1 in place, others with zero-padded rows; any
               // shape
-  winograd2,  // 3x3, stride 1: 2x2 outputs a tile (error about that of gemm)
-  winograd4,  // 3x3, stride 1: 4x4 outputs a tile (error about 4 times that of gemm)
+  winograd2,  // 3x3 or 5x5, stride 1: 2x2 outputs a tile (error about that of gemm; 5x5: 4 times that)
+  winograd4,  // 3x3 or 5x5, stride 1: 4x4 outputs a tile (error about 4 times that of gemm; 5x5: 10 times
+              // that)
   winograd6,  // 3x3, stride 1: 6x6 outputs a tile (error about 10 times that of gemm)
   depthwise,  // groups == Cin == Cout
   transposed,  // one matrix product for each of the stride x stride output phases

@@ -34,17 +34,28 @@ TENON_INLINE void put(float* p, vf v, int lanes) {
   }
 }
 
-// f.operator()<tile>()
+// f.operator()<points>()
 template <class F>
-TENON_INLINE void with_tile(long tile, F f) {
-  switch (tile) {
-    case 2: return f.template operator()<2>();
+TENON_INLINE void with_points(long points, F f) {
+  switch (points) {
     case 4: return f.template operator()<4>();
-    default: return f.template operator()<6>();
+    case 6: return f.template operator()<6>();
+    default: return f.template operator()<8>();
   }
 }
 
-// Reads (tile + 2)^2 pixels: rows [y_begin, y_end) and columns [x_begin, x_end) of them lie inside the image.
+// f.operator()<points, tile>()
+template <class F>
+TENON_INLINE void with_form(const ConvShape& s, long tile, F f) {
+  if (s.w.kernel == 5) return tile == 2 ? f.template operator()<6, 2>() : f.template operator()<8, 4>();
+  switch (tile) {
+    case 2: return f.template operator()<4, 2>();
+    case 4: return f.template operator()<6, 4>();
+    default: return f.template operator()<8, 6>();
+  }
+}
+
+// Reads points^2 pixels: rows [y_begin, y_end) and columns [x_begin, x_end) of them lie inside the image.
 template <class T>
 struct Patch {
   const T* origin;  // may lie outside the image
@@ -58,10 +69,10 @@ struct Patch {
 
 // Returns 0 in each lane, and NaN where the patch holds a NaN or an infinity, or the transform overflows:
 // rows 0 and n - 1 of B^T together read every pixel.
-template <int Tile, bool Inside, bool Whole, class T>
+template <int Points, bool Inside, bool Whole, class T>
 TENON_INLINE vf transform_patch(const Patch<T>& p, long c, int lanes, float* out, long point_stride) {
-  using Transform = WinogradTransform<Tile>;
-  constexpr int n = Transform::points;
+  using Transform = WinogradTransform<Points>;
+  constexpr int n = Points;
   vf columns[n][n];
   for (int x = 0; x < n; x++) {
     vf d[n];
@@ -93,14 +104,15 @@ TENON_INLINE vf transform_patch(const Patch<T>& p, long c, int lanes, float* out
 }
 
 // Whether a value of the patch is not finite.
-template <int Tile, bool Inside, class T>
+template <int Points, bool Inside, class T>
 bool transform_channels(const Patch<T>& p, long channels, float* out, long point_stride) {
   vf spoiled{};
   long c = 0;
   for (; c + VL <= channels; c += VL)
-    spoiled += transform_patch<Tile, Inside, true>(p, c, VL, out, point_stride);
+    spoiled += transform_patch<Points, Inside, true>(p, c, VL, out, point_stride);
   if (c < channels) {
-    spoiled += transform_patch<Tile, Inside, false>(p, c, static_cast<int>(channels - c), out, point_stride);
+    spoiled +=
+        transform_patch<Points, Inside, false>(p, c, static_cast<int>(channels - c), out, point_stride);
   }
   return hsum(spoiled) != 0.0f;
 }
@@ -109,12 +121,12 @@ void fill_zeros(float* p, long count) {
   for (long i = 0; i < count; i += VL) store_lanes(p + i, vf{}, static_cast<int>(smaller(VL, count - i)));
 }
 
-template <int Tile, class T>
+template <int Points, class T>
 void input(const WinogradBlock& b, const T* image, WinogradRange tiles) {
-  constexpr long n = Tile + 2;
+  constexpr long n = Points;
   const ConvShape& s = *b.shape;
   for (long t = tiles.begin; t < tiles.end; t++) {
-    const TilePlace place(s, Tile, b.first_tile + t);
+    const TilePlace place(s, b.tile, b.first_tile + t);
     const long y = place.y - s.h.pad_before;
     const long x = place.x - s.w.pad_before;
     Patch<T> patch{.origin = nullptr,
@@ -136,8 +148,8 @@ void input(const WinogradBlock& b, const T* image, WinogradRange tiles) {
       }
       const long pixel = ((place.plane / s.out(s.d) * s.d.in + z) * s.h.in + y) * s.w.in + x;
       patch.origin = image + pixel * b.run->in_stride;
-      b.spoiled[t] |= inside ? transform_channels<Tile, true>(patch, s.Cin, out, b.in_point_stride)
-                             : transform_channels<Tile, false>(patch, s.Cin, out, b.in_point_stride);
+      b.spoiled[t] |= inside ? transform_channels<Points, true>(patch, s.Cin, out, b.in_point_stride)
+                             : transform_channels<Points, false>(patch, s.Cin, out, b.in_point_stride);
     }
   }
 }
@@ -156,11 +168,11 @@ struct Target {
   int cols;
 };
 
-template <int Tile, bool Whole>
+template <int Points, int Tile, bool Whole>
 TENON_INLINE void transform_back(const WinogradBlock& b, const float* products, const Target& target, long c,
                                  int lanes) {
-  using Transform = WinogradTransform<Tile>;
-  constexpr int n = Transform::points;
+  using Transform = WinogradTransform<Points>;
+  constexpr int n = Points;
   const Epilogue& e = b.run->epilogue;
   vf columns[Tile][n];
   for (int x = 0; x < n; x++) {
@@ -168,7 +180,7 @@ TENON_INLINE void transform_back(const WinogradBlock& b, const float* products, 
     vf y[Tile];
     TENON_UNROLL
     for (int i = 0; i < n; i++) m[i] = load(products + (i * n + x) * b.out_point_stride + c);
-    Transform::output(m, y);
+    Transform::template output<Tile>(m, y);
     TENON_UNROLL
     for (int i = 0; i < Tile; i++) columns[i][x] = y[i];
   }
@@ -180,7 +192,7 @@ TENON_INLINE void transform_back(const WinogradBlock& b, const float* products, 
   }
   for (int y = 0; y < target.rows; y++) {
     vf v[1][Tile];
-    Transform::output(columns[y], v[0]);
+    Transform::template output<Tile>(columns[y], v[0]);
     float* out = target.out + y * target.row_stride;
     const float* residual = target.residual ? target.residual + y * target.residual_row_stride + c : nullptr;
     const float* added = target.added ? target.added + y * target.added_row_stride + c : nullptr;
@@ -200,11 +212,12 @@ TENON_INLINE void transform_back(const WinogradBlock& b, const float* products, 
 }
 
 // Channels [c, c + channels) of one tile; out of the target is that of channel c.
-template <int Tile>
+template <int Points, int Tile>
 void output_channels(const WinogradBlock& b, const float* products, Target target, long c, long channels) {
   const long end = c + channels;
-  for (; c + VL <= end; c += VL, target.out += VL) transform_back<Tile, true>(b, products, target, c, VL);
-  if (c < end) transform_back<Tile, false>(b, products, target, c, static_cast<int>(end - c));
+  for (; c + VL <= end; c += VL, target.out += VL)
+    transform_back<Points, Tile, true>(b, products, target, c, VL);
+  if (c < end) transform_back<Points, Tile, false>(b, products, target, c, static_cast<int>(end - c));
 }
 
 // Rounds and stores a row of the tile.
@@ -226,7 +239,7 @@ void store_rounded(const Epilogue& e, const Target& target, float* sums, const l
 }
 
 // The hook sees a row of the tile at a time: cols pixels x a chunk of channels.
-template <int Tile>
+template <int Points, int Tile>
 void output_by_hot_tile(const WinogradBlock& b, const float* products, const Target& target,
                         long first_pixel) {
   constexpr long chunk = Tile <= 4 ? 128 : 64;
@@ -241,7 +254,7 @@ void output_by_hot_tile(const WinogradBlock& b, const float* products, const Tar
   for (int x = 0; x < Tile; x++) hot_pixels[x] = x * chunk;
   for (long c = 0; c < s.Cout; c += chunk) {
     const long channels = smaller(chunk, s.Cout - c);
-    output_channels<Tile>(b, products, to_hot, c, channels);
+    output_channels<Points, Tile>(b, products, to_hot, c, channels);
     for (int y = 0; y < target.rows; y++) {
       float* row = hot + y * Tile * chunk;
       const long pixel = first_pixel + y * s.out(s.w);
@@ -266,7 +279,7 @@ void output_by_hot_tile(const WinogradBlock& b, const float* products, const Tar
   }
 }
 
-template <int Tile>
+template <int Points, int Tile>
 void output(const WinogradBlock& b, WinogradRange tiles) {
   const ConvShape& s = *b.shape;
   const Epilogue& e = b.run->epilogue;
@@ -289,31 +302,31 @@ void output(const WinogradBlock& b, WinogradRange tiles) {
                         .cols = static_cast<int>(smaller(Tile, width - place.x))};
     const float* products = b.products + t * b.out_tile_stride;
     if (e.hook || halves) {
-      output_by_hot_tile<Tile>(b, products, target, pixel);
+      output_by_hot_tile<Points, Tile>(b, products, target, pixel);
     } else {
-      output_channels<Tile>(b, products, target, 0, s.Cout);
+      output_channels<Points, Tile>(b, products, target, 0, s.Cout);
     }
   }
 }
 
-// Weights of row k of the depth and one panel of outputs: 3x3 -> points x points, in doubles.
-template <int Tile>
+// Weights of row k of the depth and one panel of outputs: Kernel x Kernel -> points x points, in doubles.
+template <int Points, int Kernel>
 void transform_weights(const ConvShape& s, const float* weights, float* packed, long k, long panel) {
-  constexpr int n = Tile + 2;
-  static constexpr WinogradFilter<Tile> filter{};
+  constexpr int n = Points;
+  constexpr int taps = Kernel * Kernel;
+  static constexpr WinogradFilter<Points, Kernel> filter{};
   const long first = panel * panel_cols;
   const long cols = smaller(panel_cols, s.Cout - first);
-  double w[9][panel_cols] = {};
+  double w[taps][panel_cols] = {};
   for (long o = 0; o < cols; o++) {
-    const float* const filter_of = weights + ((first + o) * s.Cin + k % s.Cin) * s.taps() + k / s.Cin * 9;
-    for (int tap = 0; tap < 9; tap++) w[tap][o] = double{filter_of[tap]};
+    const float* const filter_of = weights + ((first + o) * s.Cin + k % s.Cin) * s.taps() + k / s.Cin * taps;
+    for (int tap = 0; tap < taps; tap++) w[tap][o] = double{filter_of[tap]};
   }
-  double rows[n][3][panel_cols];
+  double rows[n][Kernel][panel_cols] = {};
   for (int i = 0; i < n; i++) {
-    for (int x = 0; x < 3; x++) {
-      for (int o = 0; o < panel_cols; o++) {
-        rows[i][x][o] =
-            filter.g[i][0] * w[x][o] + filter.g[i][1] * w[3 + x][o] + filter.g[i][2] * w[6 + x][o];
+    for (int y = 0; y < Kernel; y++) {
+      for (int x = 0; x < Kernel; x++) {
+        for (int o = 0; o < panel_cols; o++) rows[i][x][o] += filter.g[i][y] * w[y * Kernel + x][o];
       }
     }
   }
@@ -322,8 +335,9 @@ void transform_weights(const ConvShape& s, const float* weights, float* packed, 
     for (int j = 0; j < n; j++) {
       float* out = packed + (((i * n + j) * panels + panel) * winograd_depth(s) + k) * panel_cols;
       for (int o = 0; o < panel_cols; o++) {
-        out[o] = static_cast<float>(filter.g[j][0] * rows[i][0][o] + filter.g[j][1] * rows[i][1][o] +
-                                    filter.g[j][2] * rows[i][2][o]);
+        double sum = 0;
+        for (int x = 0; x < Kernel; x++) sum += filter.g[j][x] * rows[i][x][o];
+        out[o] = static_cast<float>(sum);
       }
     }
   }
@@ -339,13 +353,13 @@ long winograd_block_tiles(const ConvShape& s, long tile) {
 }
 
 void winograd_input(const WinogradBlock& b, WinogradRange tiles) {
-  with_tile(b.tile, [&]<int Tile>() {
-    b.run->in_halves ? input<Tile>(b, b.run->in_halves, tiles) : input<Tile>(b, b.run->in, tiles);
+  with_points(winograd_points(*b.shape, b.tile), [&]<int Points>() {
+    b.run->in_halves ? input<Points>(b, b.run->in_halves, tiles) : input<Points>(b, b.run->in, tiles);
   });
 }
 
 void winograd_output(const WinogradBlock& b, WinogradRange tiles) {
-  with_tile(b.tile, [&]<int Tile>() { output<Tile>(b, tiles); });
+  with_form(*b.shape, b.tile, [&]<int Points, int Tile>() { output<Points, Tile>(b, tiles); });
 }
 
 void winograd_multiply(const WinogradBlock& b, WinogradRange products) {
@@ -400,8 +414,9 @@ void winograd_pack(const ConvShape& s, long tile, const float* weights, float* p
   for (long panel = 0; panel < panels; panel++) {
     for (long k = channels.begin; k < channels.end; k++)
       for (long tap = 0; tap < s.d.kernel; tap++)
-        with_tile(tile,
-                  [&]<int Tile>() { transform_weights<Tile>(s, weights, packed, tap * s.Cin + k, panel); });
+        with_form(s, tile, [&]<int Points, int Tile>() {
+          transform_weights<Points, Points - Tile + 1>(s, weights, packed, tap * s.Cin + k, panel);
+        });
   }
 }
 

@@ -1,11 +1,16 @@
-// Winograd convolution: 3x3, stride 1, computed as (tile + 2)^2 matrix products over transformed tiles of the
-// image. In three dimensions the last two are transformed, and the taps of the first are part of the
-// products' depth.
+// Winograd convolution: 3x3 or 5x5, stride 1, computed as (tile + kernel - 1)^2 matrix products over
+// transformed tiles of the image. In three dimensions the last two are transformed, and the taps of the first
+// are part of the products' depth.
 #pragma once
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/isa.h"
 
 namespace tenon::cpu {
+
+/// Points of a transform along an axis, for so many outputs: that of a whole tile has their square.
+[[gnu::always_inline]] inline long winograd_points(const ConvShape& s, long tile) {
+  return tile + s.w.kernel - 1;
+}
 
 /// Depth of the products: input channels of each tap of the first axis.
 [[gnu::always_inline]] inline long winograd_depth(const ConvShape& s) { return s.d.kernel * s.Cin; }
@@ -43,7 +48,7 @@ struct WinogradBlock {
   long tile;  // outputs per tile and axis: 2, 4 or 6
   long first_tile;
   long tiles;
-  // [(tile + 2)^2][tiles of a block][winograd_depth]: strides in floats, padded so that they are no powers of
+  // [points^2][tiles of a block][winograd_depth]: strides in floats, padded so that they are no powers of
   // two
   float* transformed_in;
   long in_tile_stride;
@@ -87,7 +92,8 @@ inline constexpr Knobs winograd_knobs{.split = true, .pieces = true, .block = tr
 using WinogradBlockTiles = long(const ConvShape& shape, long tile);
 TENON_PER_ISA(WinogradBlockTiles, winograd_block_tiles, winograd_block_tiles)
 
-bool winograd_supports(const ConvShape& s);
+/// Tiles are of 2, 4 and 6 outputs an axis for 3x3, of 2 and 4 for 5x5.
+bool winograd_supports(const ConvShape& s, long tile);
 long winograd_packed_size(const ConvShape& s, long tile);
 void pack_winograd(const ConvShape& s, long tile, const float* weights, float* packed, ThreadPool& pool);
 long winograd_scratch_size(const ConvShape& s, long tile, int threads, const Schedule& schedule);

@@ -17,7 +17,7 @@ long cut(long whole, long pieces) { return (whole + pieces - 1) / pieces; }
 
 constexpr long widest_vector = 16;
 
-long points_of(long tile) { return (tile + 2) * (tile + 2); }
+long points_of(const ConvShape& s, long tile) { return winograd_points(s, tile) * winograd_points(s, tile); }
 long panels_of(const ConvShape& s) { return cut(s.Cout, row_gemm_tile().cols); }
 
 struct Geometry {
@@ -32,7 +32,7 @@ struct Geometry {
   long out_point_stride;
 
   Geometry(const ConvShape& s, long tile, int threads, const Schedule& how) {
-    points = points_of(tile);
+    points = points_of(s, tile);
     panels = panels_of(s);
     tiles = winograd_tiles(s, tile);
     block_tiles = scaled(std::max(1L, winograd_block_tiles(s, tile)), how.block);
@@ -70,8 +70,9 @@ class SpoiledTiles {
     const long cols = std::min(tile, s_.out(s_.w) - place.x);
     ConvShape row{.Cin = s_.Cin, .Cout = s_.Cout};
     row.d = {.in = s_.d.kernel, .kernel = s_.d.kernel};
-    row.h = {.in = 3, .kernel = 3};
-    row.w = {.in = cols + 2, .kernel = 3};
+    const long kernel = s_.w.kernel;
+    row.h = {.in = kernel, .kernel = kernel};
+    row.w = {.in = cols + kernel - 1, .kernel = kernel};
     std::vector<float> patch(static_cast<std::size_t>(row.in_pixels() * s_.Cin));
     for (long y = place.y; y < std::min(place.y + tile, s_.out(s_.h)); y++) {
       const long pixel = (place.plane * s_.out(s_.h) + y) * s_.out(s_.w) + place.x;
@@ -91,13 +92,13 @@ class SpoiledTiles {
     }
   }
 
-  // The 3 x width pixels from (top, left) on of each plane that a row of outputs reads; zero outside the
-  // image.
+  // The kernel's rows of so many pixels from (top, left) on, of each plane that a row of outputs reads; zero
+  // outside the image.
   void copy_pixels(long plane, long top, long left, long width, float* to) const {
     const auto inside = [](long at, const ConvAxis& a) { return at >= 0 && at < a.in; };
-    for (long i = 0; i < s_.d.kernel * 3 * width; i++, to += s_.Cin) {
-      const long z = winograd_plane(s_, plane, i / (3 * width));
-      const long y = top + i / width % 3;
+    for (long i = 0; i < s_.d.kernel * s_.h.kernel * width; i++, to += s_.Cin) {
+      const long z = winograd_plane(s_, plane, i / (s_.h.kernel * width));
+      const long y = top + i / width % s_.h.kernel;
       const long x = left + i % width;
       if (inside(z, s_.d) && inside(y, s_.h) && inside(x, s_.w)) {
         const long pixel = ((plane / s_.out(s_.d) * s_.d.in + z) * s_.h.in + y) * s_.w.in + x;
@@ -125,13 +126,16 @@ class SpoiledTiles {
 
 }  // namespace
 
-bool winograd_supports(const ConvShape& s) {
-  const auto fits = [](const ConvAxis& a) { return a.kernel == 3 && a.stride == 1 && a.dilation == 1; };
-  return fits(s.h) && fits(s.w) && s.groups == 1 && !s.transposed;
+bool winograd_supports(const ConvShape& s, long tile) {
+  const long most = s.w.kernel == 3 ? 6 : s.w.kernel == 5 ? 4 : 0;
+  const auto fits = [&](const ConvAxis& a) {
+    return a.kernel == s.w.kernel && a.stride == 1 && a.dilation == 1;
+  };
+  return tile <= most && fits(s.h) && fits(s.w) && s.groups == 1 && !s.transposed;
 }
 
 long winograd_packed_size(const ConvShape& s, long tile) {
-  return points_of(tile) * panels_of(s) * winograd_depth(s) * row_gemm_tile().cols;
+  return points_of(s, tile) * panels_of(s) * winograd_depth(s) * row_gemm_tile().cols;
 }
 
 void pack_winograd(const ConvShape& s, long tile, const float* weights, float* packed, ThreadPool& pool) {

@@ -1,20 +1,20 @@
-// The one-dimensional transforms of F(2,3), F(4,3) and F(6,3). Per-ISA code.
+// The one-dimensional transforms of F(2,3), F(4,3), F(6,3), F(2,5) and F(4,5). Per-ISA code.
 //
-// With points p_i (and infinity) and n = tile + 2: output = A^T [(G w) * (B^T d)]. Even and odd parts of the
-// symmetric points are shared. Points 0, +-2/3, +-4/3 give F(4,3) a quarter of the error of the usual 0, +-1,
-// +-2.
+// With points p_i, of which infinity is the last, and n = tile + kernel - 1 of them: output = A^T [(G w) *
+// (B^T d)]. B^T depends on the points alone. Even and odd parts of the symmetric points are shared. Points 0,
+// +-2/3, +-4/3 give F(4,3) a quarter of the error of the usual 0, +-1, +-2.
 #pragma once
 #include "kernels/cpu/simd.h"
 
 namespace tenon::cpu::TENON_ISA {
 
-template <int Tile>
+/// By the number of points, with infinity.
+template <int Points>
 struct WinogradTransform;
 
 template <>
-struct WinogradTransform<2> {
-  static constexpr int points = 4;
-  static constexpr double point[points - 1] = {0, 1, -1};
+struct WinogradTransform<4> {
+  static constexpr double point[] = {0, 1, -1};
 
   /// B^T d, in place.
   static TENON_INLINE void input(vf* d) {
@@ -25,19 +25,20 @@ struct WinogradTransform<2> {
     d[2] = d[2] - odd;
     d[3] = last;
   }
-  /// y = A^T m.
+  /// y = A^T m. `Tile` outputs.
+  template <int Tile>
   static TENON_INLINE void output(const vf* m, vf* y) {
+    static_assert(Tile == 2);
     y[0] = m[0] + (m[1] + m[2]);
     y[1] = (m[1] - m[2]) + m[3];
   }
 };
 
 template <>
-struct WinogradTransform<4> {
-  static constexpr int points = 6;
+struct WinogradTransform<6> {
   static constexpr double a = 2.0 / 3;
   static constexpr double b = 4.0 / 3;
-  static constexpr double point[points - 1] = {0, a, -a, b, -b};
+  static constexpr double point[] = {0, a, -a, b, -b};
 
   static TENON_INLINE void input(vf* d) {
     constexpr float a1 = a;
@@ -57,7 +58,9 @@ struct WinogradTransform<4> {
     d[3] = even_b + odd_b;
     d[4] = even_b - odd_b;
   }
+  template <int Tile>
   static TENON_INLINE void output(const vf* m, vf* y) {
+    static_assert(Tile == 2 || Tile == 4);
     constexpr float a1 = a;
     constexpr float b1 = b;
     constexpr float a2 = a * a;
@@ -69,16 +72,19 @@ struct WinogradTransform<4> {
     const vf even_b = m[3] + m[4];
     const vf odd_b = m[3] - m[4];
     y[0] = m[0] + even_a + even_b;
-    y[1] = a1 * odd_a + b1 * odd_b;
-    y[2] = a2 * even_a + b2 * even_b;
-    y[3] = a3 * odd_a + (b3 * odd_b + m[5]);
+    if constexpr (Tile == 2) {
+      y[1] = a1 * odd_a + (b1 * odd_b + m[5]);
+    } else {
+      y[1] = a1 * odd_a + b1 * odd_b;
+      y[2] = a2 * even_a + b2 * even_b;
+      y[3] = a3 * odd_a + (b3 * odd_b + m[5]);
+    }
   }
 };
 
 template <>
-struct WinogradTransform<6> {
-  static constexpr int points = 8;
-  static constexpr double point[points - 1] = {0, 1, -1, 2, -2, 0.5, -0.5};
+struct WinogradTransform<8> {
+  static constexpr double point[] = {0, 1, -1, 2, -2, 0.5, -0.5};
 
   /// d6 - (q + r) d4 + q r d2: the even (or odd) part of the polynomial without the factors of squares q and
   /// r.
@@ -106,7 +112,9 @@ struct WinogradTransform<6> {
     d[6] = even_half - odd_half;
     d[7] = last;
   }
+  template <int Tile>
   static TENON_INLINE void output(const vf* m, vf* y) {
+    static_assert(Tile == 4 || Tile == 6);
     const vf even_1 = m[1] + m[2];
     const vf odd_1 = m[1] - m[2];
     const vf even_2 = m[3] + m[4];
@@ -116,30 +124,31 @@ struct WinogradTransform<6> {
     y[0] = m[0] + even_1 + (even_2 + even_half);
     y[1] = odd_1 + (2.0f * odd_2 + 0.5f * odd_half);
     y[2] = even_1 + (4.0f * even_2 + 0.25f * even_half);
-    y[3] = odd_1 + (8.0f * odd_2 + 0.125f * odd_half);
-    y[4] = even_1 + (16.0f * even_2 + 0.0625f * even_half);
-    y[5] = odd_1 + (32.0f * odd_2 + (0.03125f * odd_half + m[7]));
+    if constexpr (Tile == 4) {
+      y[3] = odd_1 + (8.0f * odd_2 + (0.125f * odd_half + m[7]));
+    } else {
+      y[3] = odd_1 + (8.0f * odd_2 + 0.125f * odd_half);
+      y[4] = even_1 + (16.0f * even_2 + 0.0625f * even_half);
+      y[5] = odd_1 + (32.0f * odd_2 + (0.03125f * odd_half + m[7]));
+    }
   }
 };
 
-/// Row i of G times (w0, w1, w2): the filter's polynomial at point i over the product of its distances.
-template <int Tile>
+/// Row i of G times the filter: its polynomial at point i over the product of the point's distances.
+template <int Points, int Kernel>
 struct WinogradFilter {
-  static constexpr int points = WinogradTransform<Tile>::points;
-  double g[points][3];
+  double g[Points][Kernel];
 
   constexpr WinogradFilter() : g{} {
-    const double* p = WinogradTransform<Tile>::point;
-    for (int i = 0; i < points - 1; i++) {
-      double scale = 1;
-      for (int j = 0; j < points - 1; j++) {
-        if (j != i) scale *= p[i] - p[j];
+    const double* p = WinogradTransform<Points>::point;
+    for (int i = 0; i < Points - 1; i++) {
+      double power = 1;
+      for (int j = 0; j < Points - 1; j++) {
+        if (j != i) power /= p[i] - p[j];
       }
-      g[i][0] = 1 / scale;
-      g[i][1] = p[i] / scale;
-      g[i][2] = p[i] * p[i] / scale;
+      for (int k = 0; k < Kernel; k++, power *= p[i]) g[i][k] = power;
     }
-    g[points - 1][2] = 1;
+    g[Points - 1][Kernel - 1] = 1;
   }
 };
 

@@ -80,6 +80,14 @@ void add_place(const void*, float* tile, long stride, long row0, long rows, long
   }
 }
 
+// Of a sum of as many products as the square of this.
+double loss_of(ConvAlgorithm algorithm, const ConvShape& s) {
+  const bool is_five = s.w.kernel == 5;
+  if (algorithm == ConvAlgorithm::winograd6 || (algorithm == ConvAlgorithm::winograd4 && is_five))
+    return 2e-5;
+  return algorithm == ConvAlgorithm::winograd2 && !is_five ? 2e-6 : 5e-6;
+}
+
 void expect_right_in_halves(const ConvShape& s);
 
 // Runs every algorithm that supports the shape, with dense and strided pixels, plain and with each epilogue.
@@ -96,9 +104,7 @@ void expect_right(const ConvShape& s) {
                                ConvAlgorithm::winograd6, ConvAlgorithm::depthwise, ConvAlgorithm::transposed,
                                ConvAlgorithm::gemm_f16, ConvAlgorithm::gemm_bf16, ConvAlgorithm::taps}) {
     if (!conv_supports(s, algorithm)) continue;
-    const double loss = algorithm == ConvAlgorithm::winograd6   ? 2e-5
-                        : algorithm == ConvAlgorithm::winograd2 ? 2e-6
-                                                                : 5e-6;
+    const double loss = loss_of(algorithm, s);
     for (const int threads : {1, 3}) {
       for (const bool fancy : {false, true}) {
         SCOPED_TRACE(std::string(name(algorithm)) +
@@ -203,7 +209,7 @@ void expect_right_in_halves(const ConvShape& s) {
         }
         conv(s, algorithm, run, pool);
         const double depth = static_cast<double>(s.Cin / s.groups * s.taps());
-        const double loss = (algorithm == ConvAlgorithm::winograd6 ? 2e-5 : 5e-6) * std::sqrt(depth);
+        const double loss = loss_of(algorithm, s) * std::sqrt(depth);
         for (long i = 0; i < out_pixels; i++) {
           for (long o = 0; o < out_stride; o++) {
             const auto at = static_cast<std::size_t>(i * out_stride + o);
@@ -259,6 +265,14 @@ TEST_P(ConvTest, ThreeByThree) {
   expect_right({.N = 3, .Cin = 8, .Cout = 24, .h = axis(9, 3), .w = axis(17, 3)});
   expect_right({.Cin = 8, .Cout = 8, .h = axis(6, 3, 1, 2), .w = axis(6, 3, 1, 3)});
   expect_right({.N = 2, .Cin = 9, .Cout = 130, .h = axis(11, 3, 2, 1), .w = axis(10, 3, 2, 1)});
+}
+
+TEST_P(ConvTest, FiveByFive) {
+  for (const long size : {1, 3, 4, 9, 14}) {
+    expect_right({.Cin = 16, .Cout = 20, .h = axis(size, 5, 1, 2), .w = axis(size, 5, 1, 2)});
+    expect_right({.N = 2, .Cin = 37, .Cout = 40, .h = axis(size + 4, 5), .w = axis(size + 5, 5, 1, 1)});
+  }
+  expect_right({.Cin = 16, .Cout = 16, .h = axis(6, 5, 1, 2), .w = axis(9, 5, 1, 2), .d = axis(4, 5, 1, 2)});
 }
 
 TEST_P(ConvTest, PaddingOnOneSideOnly) {
@@ -382,7 +396,8 @@ TEST_P(ConvTest, ThreeDimensions) {
   expect_right(
       {.N = 2, .Cin = 21, .Cout = 18, .h = axis(9, 3, 1, 1), .w = axis(7, 3, 1, 1), .d = axis(5, 3, 1, 1)});
   expect_right({.Cin = 16, .Cout = 40, .h = axis(6, 3), .w = axis(13, 3), .d = axis(7, 2, 3, 4, 2)});
-  expect_right({.N = 2, .Cin = 16, .Cout = 16, .h = axis(5, 3, 1, 1), .w = axis(5, 3, 1, 1), .d = axis(3, 1)});
+  expect_right(
+      {.N = 2, .Cin = 16, .Cout = 16, .h = axis(5, 3, 1, 1), .w = axis(5, 3, 1, 1), .d = axis(3, 1)});
   expect_right(
       {.Cin = 4, .Cout = 8, .h = axis(4, 1), .w = axis(4, 1), .d = axis(3, 3, 1, 2, 2), .groups = 2});
 }
