@@ -44,7 +44,7 @@ class Registers {
     const auto operand = static_cast<std::size_t>(at(r).operand);
     const Access& access = space_.operands[operand];
     const long step = value(r).has_q ? access.q.back() : access.p;
-    return program_.code.operands[operand].dtype == held && space_.has_one_stride() && step == 1;
+    return program_.code.operands[operand].dtype == held && space_.has_one_stride(access) && step == 1;
   }
   bool is_read_in_place(Reg r) const {
     return at(r).op == LoopOp::load && is_dense(r, node(r).held) &&

@@ -3,9 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace tenon::cpu {
+
+/// A dim of a tile: from one of its points to the next, how many elements in memory and how many values.
+struct TileDim {
+  long extent = 1;
+  long memory = 0;
+  long values = 0;
+};
 
 class Columns {
  public:
@@ -22,25 +30,55 @@ class Columns {
   /// Calls f(position, length, offset) for each stretch of columns that lie along one dim.
   template <class F>
   void for_each_stretch(F f) const {
-    if (one_stretch()) return f(0L, count_, 0L);
+    for_each_part(0, [&](long position, long offset, std::span<const TileDim> dims) {
+      f(position, dims.back().extent, offset);
+    });
+  }
+
+  /// Calls f(position, offset, dims) for boxes of columns that lie along some dims, outermost first.
+  template <class F>
+  void for_each_box(F f) const {
+    for_each_part(max_dims, f);
+  }
+
+ private:
+  static constexpr std::size_t max_dims = 16;
+
+  /// Boxes of at most 1 + `more` dims.
+  template <class F>
+  void for_each_part(std::size_t more, F f) const {
+    std::array<TileDim, max_dims> dims;
+    if (one_stretch()) {
+      dims[0] = {count_, stride_, 1};
+      return f(0L, 0L, std::span<const TileDim>(dims.data(), 1));
+    }
     const std::vector<long>& extents = *extents_;
     const std::vector<long>& strides = *strides_;
+    const std::size_t inner = extents.size() - 1;
     std::array<long, max_dims> index{};
     long offset = 0;
     long rest = first_;
     for (std::size_t d = extents.size(); d-- > 0;) {
-      index[d] = rest % extents[d];
-      rest /= extents[d];
+      const long outside = d == 0 ? 0 : rest / extents[d];
+      index[d] = rest - outside * extents[d];
+      rest = outside;
       offset += index[d] * strides[d];
     }
-    const std::size_t inner = extents.size() - 1;
     for (long done = 0; done < count_;) {
-      const long length = std::min(extents[inner] - index[inner], count_ - done);
-      f(done, length, offset);
-      done += length;
-      offset += length * strides[inner];
-      index[inner] += length;
-      for (std::size_t d = inner; d > 0 && index[d] == extents[d]; --d) {
+      // Along the outermost dim whose inner ones begin here and end in time.
+      std::size_t d = inner;
+      long columns = 1;
+      for (; d > 0 && inner - d < more && index[d] == 0 && columns * extents[d] <= count_ - done; --d) {
+        dims[d] = {extents[d], strides[d], columns};
+        columns *= extents[d];
+      }
+      const long length = std::min(extents[d] - index[d], (count_ - done) / columns);
+      dims[d] = {length, strides[d], columns};
+      f(done, offset, std::span<const TileDim>(dims.data() + d, inner + 1 - d));
+      done += length * columns;
+      offset += length * strides[d];
+      index[d] += length;
+      for (; d > 0 && index[d] == extents[d]; --d) {
         index[d] = 0;
         index[d - 1] += 1;
         offset += strides[d - 1] - extents[d] * strides[d];
@@ -48,14 +86,55 @@ class Columns {
     }
   }
 
- private:
-  static constexpr std::size_t max_dims = 16;
-
   long count_;
   long stride_;
   long first_ = 0;
   const std::vector<long>* extents_ = nullptr;  // of several dims
   const std::vector<long>* strides_ = nullptr;
 };
+
+/// Calls f(memory, value, row, column) for patches, two dims each, that cover `rows` rows of these columns.
+template <class F>
+void for_each_patch(const TileDim& rows, const Columns& columns, long values_of_column, F f) {
+  constexpr long few = 4;
+  columns.for_each_box([&](long position, long offset, std::span<const TileDim> box) {
+    std::array<TileDim, 18> dims;
+    std::size_t count = 0;
+    if (rows.extent != 1) dims[count++] = rows;
+    for (const TileDim& dim : box)
+      dims[count++] = {dim.extent, dim.memory, dim.values * values_of_column};
+    const TileDim column = dims[--count];
+    // Rows run along what is dense in memory, or along the longest dim.
+    std::size_t chosen = 0;
+    const bool is_dense = column.memory == 0 || column.memory == 1;
+    const auto worth = [&](const TileDim& dim) {
+      return std::pair(!is_dense && dim.memory == 1 && dim.extent >= few, dim.extent);
+    };
+    for (std::size_t d = 1; d < count; ++d)
+      if (worth(dims[d]) >= worth(dims[chosen])) chosen = d;
+    TileDim row;
+    if (count > 0) {
+      row = dims[chosen];
+      dims[chosen] = dims[--count];
+    }
+    std::array<long, 18> index{};
+    long memory = offset, value = position * values_of_column;
+    for (bool more = true; more;) {
+      f(memory, value, row, column);
+      more = false;
+      for (std::size_t d = 0; d < count && !more; ++d) {
+        memory += dims[d].memory;
+        value += dims[d].values;
+        if (++index[d] < dims[d].extent) {
+          more = true;
+        } else {
+          memory -= dims[d].memory * dims[d].extent;
+          value -= dims[d].values * dims[d].extent;
+          index[d] = 0;
+        }
+      }
+    }
+  });
+}
 
 }  // namespace tenon::cpu

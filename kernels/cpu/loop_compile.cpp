@@ -40,7 +40,7 @@ class Compiler {
       plan_.operand_buffers.push_back(operand.buffer);
       plan_.operand_sizes.push_back(stored_size(operand.dtype));
       plan_.gathered.push_back({operand.index_stride, operand.range, operand.from_end,
-                                held_type(operand.dtype) != operand.dtype || is_bool(operand.dtype)});
+                                load_op(operand.dtype) != nullptr});
     }
     // The worker's scratch begins with the operands' addresses, for the item and for the block.
     plan_.scratch_bytes = (program.code.operands.size() * 2 * sizeof(std::byte*) + 63) / 64 * 64;
@@ -187,7 +187,7 @@ class Compiler {
   // ---- steps ----
 
   bool is_dense(const Access& access, const LoopValue& v) const {
-    if (v.has_q) return space().has_one_stride() && access.q.back() == 1;
+    if (v.has_q) return space().has_one_stride(access) && access.q.back() == 1;
     return !v.has_p || access.p == 1;
   }
   bool is_direct_load(Reg r) {
@@ -343,9 +343,21 @@ class Compiler {
     TileStep step = step_for(r, TileStep::Kind::load);
     step.access = at(r).operand;
     step.transfer = load_op(program_.code.operands[operand(r)].dtype);
+    move_patches(step, r);
     set_out(r, order, n);
     step.out = location(r);
     steps.push_back(step);
+  }
+  /// What lies apart in memory is brought together as it is: conversions are of dense rows.
+  void move_patches(TileStep& step, Reg r) {
+    const bool dense = is_dense(space().operands[operand(r)], value(r));
+    if (dense && step.transfer) return;
+    const long size = plan_.operand_sizes[operand(r)];
+    step.patch = patch_op(size);
+    if (!step.transfer) return;
+    constexpr long largest_converted = 4;  // bytes
+    if (packed_ < 0) packed_ = allocate(values_in(true, true) * largest_converted);
+    step.packed = {ValueLocation::Where::scratch, packed_, size, step.has_p, step.has_q};
   }
   void emit_gather(Reg r, TileSteps& steps) {
     TileStep step = step_for(r, TileStep::Kind::gather);
@@ -513,6 +525,7 @@ class Compiler {
     TileStep step = step_for(r, TileStep::Kind::store);
     step.access = at(r).operand;
     step.transfer = store_op(program_.code.operands[operand(r)].dtype);
+    move_patches(step, r);
     step.in_count = 1;
     step.in[0] = from;
     steps.push_back(step);
@@ -539,6 +552,7 @@ class Compiler {
   std::optional<OperatorInMemory> in_memory_;
   int last_walk_ = 0;
   long kept_bytes_ = 0;
+  long packed_ = -1;  // scratch of one block
 };
 
 }  // namespace

@@ -132,7 +132,7 @@ class TileGather {
       is_filled[at] = is_outside(indices[i]);
       stored[at] = from[i * stride_ + distance(indices[i])];
     }
-    read(stored.data(), 1, count, to);
+    convert(stored.data(), count, to);
     for (long i = 0; args_.outside && i < count; ++i)
       if (is_filled[static_cast<std::size_t>(i)]) put_outside(to + i * args_.value_size);
   }
@@ -146,9 +146,21 @@ class TileGather {
 
   /// Elements in memory as values.
   void read(const T* from, long stride, long count, std::byte* to) const {
+    if (!gathered_.converts) {
+      for (long i = 0; i < count; ++i) reinterpret_cast<T*>(to)[i] = from[i * stride];
+      return;
+    }
+    if (stride == 1) return convert(from, count, to);
+    std::array<T, converted_at_once> stored;
+    for (long first = 0; first < count; first += converted_at_once) {
+      const long n = std::min(converted_at_once, count - first);
+      for (long i = 0; i < n; ++i) stored[static_cast<std::size_t>(i)] = from[(first + i) * stride];
+      convert(stored.data(), n, to + first * args_.value_size);
+    }
+  }
+  void convert(const T* from, long count, std::byte* to) const {
     Transfer t;
     t.memory = reinterpret_cast<std::byte*>(const_cast<T*>(from));
-    t.col_stride = stride;
     t.values = to;
     t.rows = 1;
     t.cols = count;

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "kernels/cpu/isa.h"
+#include "kernels/cpu/loop_patch.h"
 
 namespace tenon::cpu {
 
@@ -24,6 +25,8 @@ TENON_PER_ISA(SquareFoldOps, loop_fold_squared_differences_of_f64, fold_squared_
 using TransferOp = TransferFn(DType);
 TENON_PER_ISA(TransferOp, loop_load_op, load_of_dtype)
 TENON_PER_ISA(TransferOp, loop_store_op, store_of_dtype)
+using PatchOp = PatchFn(long);
+TENON_PER_ISA(PatchOp, loop_patch_op, patch_of_size)
 
 const SimdOps& simd_ops() { return simd_ops_of_isa(); }
 
@@ -85,5 +88,6 @@ ReduceOps reduce_squared_differences_ops(DType type) {
 
 TransferFn load_op(DType dtype) { return load_of_dtype(dtype); }
 TransferFn store_op(DType dtype) { return store_of_dtype(dtype); }
+PatchFn patch_op(long element_size) { return patch_of_size(element_size); }
 
 }  // namespace tenon::cpu

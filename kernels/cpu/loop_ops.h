@@ -49,12 +49,11 @@ FoldFn fold_rows_in_memory(Reduce kind, DType dtype);
 ReduceOps reduce_squares_ops(DType type);
 ReduceOps reduce_squared_differences_ops(DType type);
 
-/// Copies rows x cols elements from memory into dense values of the type that the dtype is held in, or back.
-/// Strides count elements. `values_pitch` and `splat` as in OpArgs.
+/// Converts rows x cols elements, whose rows are dense, to values of the type that the dtype is held in, or back.
+/// Pitches count elements. `values_pitch` and `splat` as in OpArgs.
 struct Transfer {
   std::byte* memory = nullptr;
-  long row_stride = 0;
-  long col_stride = 0;
+  long memory_pitch = 0;
   void* values = nullptr;
   long values_pitch = 0;
   bool splat = false;
@@ -62,6 +61,7 @@ struct Transfer {
   long cols = 0;
 };
 using TransferFn = void (*)(const Transfer&);
+/// Null where values lie as elements do.
 TransferFn load_op(DType dtype);
 TransferFn store_op(DType dtype);
 
@@ -114,7 +114,6 @@ struct SimdOps {
   FoldFn fold_rows_sum_squared_differences;  // of in[0] and in[1], which is splat
   FoldFn fold_columns_sum;
   FoldFn fold_columns_sum_squares;
-  TransferFn load_f32;
   OpFn byte_table;  // of bytes in[0], what each chooses of the 256 bytes in[1]
   SmallFloatOps f16, bf16, f8e4m3fn, f8e5m2, f8e4m3fnuz, f8e5m2fnuz;
 

@@ -430,7 +430,6 @@ constexpr SimdOps make_ops() {
   ops.fold_rows_min = fold_rows_min;
   ops.fold_columns_sum = fold_columns_sum;
   ops.fold_columns_sum_squares = fold_columns_sum_squares;
-  ops.load_f32 = load_f32;
   ops.byte_table = byte_table;
   ops.f16 = half_floats<F16>();
   ops.bf16 = half_floats<BF16>();

@@ -1,5 +1,4 @@
-// Loads and stores between memory of any dtype and dense values of the type that it is held in. Built once
-// per ISA.
+// Conversions between elements of any dtype and values of the type that it is held in. Built once per ISA.
 #include <type_traits>
 
 #include "kernels/cpu/loop_pieces.h"
@@ -25,26 +24,17 @@ Value<T> read(Stored<T> x) {
     return static_cast<Value<T>>(x);
 }
 
-/// Every `step`-th element; a step that the compiler knows makes vectors and shuffles of it.
-template <class T, class Step>
-TENON_INLINE void load_row(const Stored<T>* from, Value<T>* to, long cols, Step step) {
-  TENON_NO_OVERLAP
-  for (long c = 0; c < cols; ++c) to[c] = read<T>(from[c * step]);
-}
+template <class T>
+constexpr bool lies_as_value = sizeof(Stored<T>) == sizeof(Value<T>);
 
 template <class T>
 void load(const Transfer& transfer) {
   const Transfer t = transfer;  // bytes that are written may lie anywhere, but not here
   for (long r = 0; r < t.rows; ++r) {
-    const auto* from = reinterpret_cast<const Stored<T>*>(t.memory) + r * t.row_stride;
+    const auto* from = reinterpret_cast<const Stored<T>*>(t.memory) + r * t.memory_pitch;
     auto* to = static_cast<Value<T>*>(t.values) + r * t.values_pitch;
-    switch (t.col_stride) {
-      case 1: load_row<T>(from, to, t.cols, std::integral_constant<long, 1>{}); break;
-      case 2: load_row<T>(from, to, t.cols, std::integral_constant<long, 2>{}); break;
-      case 3: load_row<T>(from, to, t.cols, std::integral_constant<long, 3>{}); break;
-      case 4: load_row<T>(from, to, t.cols, std::integral_constant<long, 4>{}); break;
-      default: load_row<T>(from, to, t.cols, t.col_stride);
-    }
+    TENON_NO_OVERLAP
+    for (long c = 0; c < t.cols; ++c) to[c] = read<T>(from[c]);
   }
 }
 template <class T>
@@ -52,16 +42,13 @@ void store(const Transfer& transfer) {
   const Transfer t = transfer;
   for (long r = 0; r < t.rows; ++r) {
     const auto* from = static_cast<const Value<T>*>(t.values) + r * t.values_pitch;
-    auto* to = reinterpret_cast<Stored<T>*>(t.memory) + r * t.row_stride;
+    auto* to = reinterpret_cast<Stored<T>*>(t.memory) + r * t.memory_pitch;
     if (t.splat) {
       const auto value = static_cast<Stored<T>>(*from);
-      for (long c = 0; c < t.cols; ++c) to[c * t.col_stride] = value;
-    } else if (t.col_stride == 1) {
-      TENON_NO_OVERLAP
-      for (long c = 0; c < t.cols; ++c) to[c] = static_cast<Stored<T>>(from[c]);
+      for (long c = 0; c < t.cols; ++c) to[c] = value;
     } else {
       TENON_NO_OVERLAP
-      for (long c = 0; c < t.cols; ++c) to[c * t.col_stride] = static_cast<Stored<T>>(from[c]);
+      for (long c = 0; c < t.cols; ++c) to[c] = static_cast<Stored<T>>(from[c]);
     }
   }
 }
@@ -69,12 +56,10 @@ void store(const Transfer& transfer) {
 }  // namespace
 
 TransferFn loop_load_op(DType dtype) {
-  const SimdOps& simd = loop_simd_ops();
-  if (dtype == DType::f32) return simd.load_f32;
-  if (const SmallFloatOps* small = simd.small_floats(dtype)) return small->load;
+  if (const SmallFloatOps* small = loop_simd_ops().small_floats(dtype)) return small->load;
   return dispatch_real(dtype, [](auto tag) -> TransferFn {
     using T = typename decltype(tag)::type;
-    if constexpr (is_small_float_element<T>)
+    if constexpr (is_small_float_element<T> || (lies_as_value<T> && !std::is_same_v<T, bool>))
       return nullptr;
     else
       return &load<T>;
@@ -84,7 +69,7 @@ TransferFn loop_store_op(DType dtype) {
   if (const SmallFloatOps* small = loop_simd_ops().small_floats(dtype)) return small->store;
   return dispatch_real(dtype, [](auto tag) -> TransferFn {
     using T = typename decltype(tag)::type;
-    if constexpr (is_small_float_element<T>)
+    if constexpr (is_small_float_element<T> || lies_as_value<T>)
       return nullptr;
     else
       return &store<T>;

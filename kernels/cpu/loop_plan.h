@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/byte_function.h"
 #include "kernels/cpu/loop_ops.h"
+#include "kernels/cpu/loop_patch.h"
 #include "kernels/cpu/loop_space.h"
 
 namespace tenon::cpu {
@@ -39,7 +40,9 @@ struct TileStep {
   int in_count = 0;
   int access = -1;  // load, gather, store: operand; iota: instruction
   OpFn op = nullptr;
-  TransferFn transfer = nullptr;
+  TransferFn transfer = nullptr;  // null: values lie as elements do
+  PatchFn patch = nullptr;        // load, store: of elements that are moved before, or after, the transfer
+  ValueLocation packed;           // where these lie in between
   ReduceOps reduce;
 };
 using TileSteps = std::vector<TileStep>;
@@ -49,7 +52,7 @@ struct Gathered {
   long stride = 0;  // elements
   long range = 0;
   bool from_end = false;
-  bool converts = false;  // elements are stored in another type than their values have
+  bool converts = false;  // values lie otherwise than elements
 };
 
 /// One walk over the reduced row: `block` runs for every block of it, then `after` once.

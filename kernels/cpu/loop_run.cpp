@@ -128,8 +128,7 @@ class LoopWorker {
   /// Where the block begins; several column dims in one block are walked from their first point on instead.
   long block_offset(const Access& access, long reduced_outer) const {
     long offset = p0_ * access.p;
-    if (access.q.size() == 1) offset += q0_ * access.q[0];
-    if (plan_.space.in_stretches) offset += dot(q0_, plan_.space.q, access.q);
+    if (plan_.space.has_one_stride(access)) offset += dot(q0_, access.q_extents, access.q);
     if (!plan_.space.reduced_outer.empty())
       offset += dot(reduced_outer, plan_.space.reduced_outer, access.reduced_outer);
     return offset;
@@ -233,26 +232,45 @@ class LoopWorker {
 
   Columns columns_of(const TileStep& step, const Access& access) const {
     if (!step.has_q) return {cols_of(step), access.p};
-    if (plan_.space.has_one_stride()) return {cols_, access.q.back()};
-    return {plan_.space.q, access.q, q0_, cols_};
+    if (plan_.space.has_one_stride(access)) return {cols_, access.q.back()};
+    return {access.q_extents, access.q, q0_, cols_};
+  }
+
+  /// Calls move(memory, value, row, column) for patches of a load or store, in elements.
+  template <class Move>
+  void for_each_patch_of(const TileStep& step, long values_pitch, bool splat, Move move) const {
+    const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
+    for_each_patch({rows_of(step), access.p, values_pitch}, columns_of(step, access), splat ? 0 : 1, move);
   }
 
   void run_load(const TileStep& step) {
-    const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
-    const Columns columns = columns_of(step, access);
+    const auto operand = static_cast<std::size_t>(step.access);
     Transfer t;
-    t.row_stride = access.p;
-    t.col_stride = columns.stride();
-    t.rows = rows_of(step);
+    t.memory = block_address_[operand];
+    t.memory_pitch = plan_.space.operands[operand].p;
+    t.values = data_of(step.out);
     t.values_pitch = pitch_of(step.out);
-    std::byte* const values = data_of(step.out);
-    const auto size = element_size(static_cast<std::size_t>(step.access));
-    columns.for_each_stretch([&](long position, long length, long offset) {
-      t.memory = block_address_[step.access] + offset * size;
-      t.values = values + position * step.out.size;
-      t.cols = length;
-      step.transfer(t);
-    });
+    t.rows = rows_of(step);
+    t.cols = cols_of(step);
+    if (step.patch) {
+      const ValueLocation& place = step.transfer ? step.packed : step.out;
+      const long pitch = pitch_of(place), size = element_size(operand);
+      std::byte* const to = data_of(place);
+      for_each_patch_of(step, pitch, false, [&](long memory, long value, const TileDim& row, const TileDim& column) {
+        step.patch({to + value * size, t.memory + memory * size, row.extent, column.extent, row.values,
+                    column.values, row.memory, column.memory});
+      });
+      t.memory = to;
+      t.memory_pitch = pitch;
+    }
+    if (step.transfer) transfer(step, t);
+  }
+  static void transfer(const TileStep& step, Transfer& t) {
+    if (t.memory_pitch == t.cols && t.values_pitch == t.cols && !t.splat) {
+      t.cols *= t.rows;
+      t.rows = 1;
+    }
+    step.transfer(t);
   }
 
   void run_gather(const TileStep& step) {
@@ -279,21 +297,36 @@ class LoopWorker {
   }
 
   void run_store(const TileStep& step) {
-    const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
-    const Columns columns = columns_of(step, access);
+    const auto operand = static_cast<std::size_t>(step.access);
     const View from = view(step.in[0], step.has_p, step.has_q);
-    Transfer t;
-    t.row_stride = access.p;
-    t.col_stride = columns.stride();
-    t.rows = rows_of(step);
-    t.values_pitch = from.pitch;
-    t.splat = from.splat;
-    const auto size = element_size(static_cast<std::size_t>(step.access));
-    columns.for_each_stretch([&](long position, long length, long offset) {
-      t.memory = block_address_[step.access] + offset * size;
-      t.values = from.data + (from.splat ? 0 : position * step.in[0].size);
-      t.cols = length;
-      step.transfer(t);
+    const std::byte* values = from.data;
+    long pitch = from.pitch;
+    if (step.transfer) {
+      Transfer t;
+      t.memory = block_address_[operand];
+      t.memory_pitch = plan_.space.operands[operand].p;
+      t.values = from.data;
+      t.values_pitch = from.pitch;
+      t.splat = from.splat;
+      t.rows = rows_of(step);
+      t.cols = cols_of(step);
+      if (!step.patch) return transfer(step, t);
+      t.memory = data_of(step.packed);
+      values = t.memory;
+      if (from.splat) {
+        // One for each row, or one.
+        t.cols = from.pitch == 0 ? 1 : t.rows;
+        t.rows = 1;
+        t.splat = false;
+      } else {
+        t.memory_pitch = pitch = t.cols;
+      }
+      transfer(step, t);
+    }
+    const auto size = element_size(operand);
+    for_each_patch_of(step, pitch, from.splat, [&](long memory, long value, const TileDim& row, const TileDim& column) {
+      step.patch({block_address_[operand] + memory * size, values + value * size, row.extent, column.extent,
+                  row.memory, column.memory, row.values, column.values});
     });
   }
 

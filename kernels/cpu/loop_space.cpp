@@ -15,6 +15,7 @@ constexpr long whole_row_limit =
     2048;  // rows up to here are held whole in registers, several if they are short
 constexpr long transposed_block = 32;  // most rows of the tile where an operand is read across them
 constexpr long tiny_inner = 32;        // inner extents below this are joined with the next dims
+constexpr long tiny_tile = 256;        // so are dims of which a tile would have fewer elements
 constexpr long tiny_row = 8;
 constexpr long few_columns = 8;     // below, rows are faster though their elements lie apart
 constexpr long long_stretch = 128;  // of columns along one dim: worth a block of its own
@@ -142,7 +143,10 @@ Dim take_back(std::vector<Dim>& dims) {
 Parts split_map(std::vector<Dim> kept, bool join_tiny) {
   Parts parts;
   long count = 1;
-  while (!kept.empty() && (parts.q.empty() || (join_tiny && count < tiny_inner))) {
+  const auto joins = [&] {
+    return join_tiny && (count < tiny_inner || (kept.size() > 1 && count * kept.back().extent < tiny_tile));
+  };
+  while (!kept.empty() && (parts.q.empty() || joins())) {
     count *= kept.back().extent;
     parts.q.insert(parts.q.begin(), take_back(kept));
   }
@@ -192,8 +196,20 @@ void fill(LoopSpace& space, const Parts& parts, const LoopProgram& program) {
     a.outer = strides(parts.outer, index);
     a.reduced_outer = strides(parts.reduced_outer, index);
     a.p = parts.p.empty() ? 0 : parts.p[0].strides[index];
-    a.q = strides(parts.q, index);
-    if (a.q.empty()) a.q.push_back(0);
+    for (const Dim& dim : parts.q) {
+      const long stride = dim.strides[index];
+      if (!a.q.empty() && a.q.back() == stride * dim.extent) {
+        a.q_extents.back() *= dim.extent;
+        a.q.back() = stride;
+      } else {
+        a.q_extents.push_back(dim.extent);
+        a.q.push_back(stride);
+      }
+    }
+    if (a.q.empty()) {
+      a.q_extents.push_back(1);
+      a.q.push_back(0);
+    }
     return a;
   };
   const auto& operands = program.shape.operands;
@@ -218,8 +234,12 @@ long even_part(long extent, long most) {
   return (extent + parts - 1) / parts;
 }
 
-/// Of columns, so that a block begins where a cache line of its operands does.
-long whole_lines(long columns) { return (columns + 63) / 64 * 64; }
+long round_up(long n, long unit) { return (n + unit - 1) / unit * unit; }
+
+/// Of columns, so that a block begins where a cache line of its operands does, or where the inner dims do.
+long whole_columns(const LoopSpace& space, long columns) {
+  return round_up(columns, space.q.size() == 1 ? 64 : space.q_count / std::max(1L, space.q[0]));
+}
 
 long outer_points(const LoopSpace& space) {
   return std::accumulate(space.outer.begin(), space.outer.end(), 1L, std::multiplies<>());
@@ -231,10 +251,10 @@ void choose_blocks(LoopSpace& space, long times, Schedule::Block block) {
   const auto many = [&](long elements) { return scaled(times * elements, block); };
   switch (space.mode) {
     case LoopMode::map:
-      space.q_block =
-          clamp_block(reads_transposed(space) ? block_elements / std::clamp(space.p, 1L, transposed_block)
-                                              : whole_lines(even_part(space.q_count, many(block_elements))),
-                      space.q_count);
+      space.q_block = reads_transposed(space) ? block_elements / std::clamp(space.p, 1L, transposed_block)
+                                              : even_part(space.q_count, many(block_elements));
+      if (!reads_transposed(space) || space.q.size() > 1) space.q_block = whole_columns(space, space.q_block);
+      space.q_block = clamp_block(space.q_block, space.q_count);
       space.p_block = clamp_block(many(block_elements) / space.q_block, space.p);
       return;
     case LoopMode::rows:

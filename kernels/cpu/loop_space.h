@@ -21,7 +21,8 @@ struct Access {
   std::vector<long> outer;
   std::vector<long> reduced_outer;
   long p = 0;
-  std::vector<long> q;
+  // The dims of the columns, merged where the operand lies evenly along several of them.
+  std::vector<long> q_extents, q;
 };
 
 /// Points of the space: outer x reduced_outer x p x q. An item of work is one point of `outer` and one block
@@ -39,8 +40,8 @@ struct LoopSpace {
   std::vector<Access> operands;  // as in the program
   std::vector<Access> iotas;     // one per instruction; empty where the instruction is no iota
 
-  /// Do the columns of a tile lie along one dim?
-  bool has_one_stride() const { return in_stretches || q.size() == 1; }
+  /// Do the columns of a tile lie evenly?
+  bool has_one_stride(const Access& a) const { return in_stretches || a.q.size() == 1; }
   /// The most columns of a block that begins at q0.
   long columns_from(long q0) const {
     const long here = in_stretches ? q.back() - q0 % q.back() : q_count - q0;

@@ -15,7 +15,7 @@ bool varies(const std::vector<long>& strides, const std::vector<long>& extents) 
 LoopValue shape_of(const Access& access, const LoopSpace& space) {
   LoopValue v;
   v.has_p = access.p != 0 && space.p != 1;
-  const bool along_row = varies(access.q, space.q);
+  const bool along_row = varies(access.q, access.q_extents);
   v.has_q = space.in_stretches ? access.q.back() != 0 : along_row;
   if (space.mode == LoopMode::rows) v.in_block = along_row;
   if (space.mode == LoopMode::columns)
@@ -73,7 +73,7 @@ std::optional<OperatorInMemory> operator_in_memory(const LoopProgram& program,
                                                    const std::vector<LoopNode>& nodes,
                                                    const std::vector<LoopValue>& values,
                                                    const LoopSpace& space) {
-  if (space.mode != LoopMode::map || !space.has_one_stride()) return std::nullopt;
+  if (space.mode != LoopMode::map) return std::nullopt;
   std::optional<DType> dtype;
   OperatorInMemory found{.reg = -1, .store = -1, .dtype = DType::f16, .loop = nullptr};
   for (std::size_t r = 0; r < nodes.size(); ++r) {
@@ -89,7 +89,8 @@ std::optional<OperatorInMemory> operator_in_memory(const LoopProgram& program,
     if (i.op != LoopOp::load && i.op != LoopOp::store) return std::nullopt;
     const auto operand = static_cast<std::size_t>(i.operand);
     const DType type = program.code.operands[operand].dtype;
-    if (space.operands[operand].q.back() != 1 || dtype.value_or(type) != type) return std::nullopt;
+    const Access& access = space.operands[operand];
+    if (!space.has_one_stride(access) || access.q.back() != 1 || dtype.value_or(type) != type) return std::nullopt;
     dtype = type;
   }
   if (found.reg < 0 || found.store < 0) return std::nullopt;
