@@ -39,8 +39,8 @@ class Compiler {
       const LoopOperand operand = program.operand(i);
       plan_.operand_buffers.push_back(operand.buffer);
       plan_.operand_sizes.push_back(stored_size(operand.dtype));
-      plan_.gathered.push_back({operand.index_stride, operand.range, operand.from_end,
-                                load_op(operand.dtype) != nullptr});
+      plan_.gathered.push_back(
+          {operand.index_stride, operand.range, operand.from_end, load_op(operand.dtype) != nullptr});
     }
     // The worker's scratch begins with the operands' addresses, for the item and for the block.
     plan_.scratch_bytes = (program.code.operands.size() * 2 * sizeof(std::byte*) + 63) / 64 * 64;
@@ -498,6 +498,13 @@ class Compiler {
     location(r) = scratch_for(r);
     finish.out = location(r);
     after.push_back(finish);
+    if (space().together == 1) return;
+    TileStep join = finish;
+    join.kind = TileStep::Kind::join;
+    join.reduce = reduce_ops(at(r).reduce, held(r));
+    join.in[0].size = static_cast<long>(join.reduce.size);
+    join.in[0].offset = allocate(values_in(false, true) * join.in[0].size);
+    after.push_back(join);
   }
 
   /// Folds need one value per column: repeats a value that has none.

@@ -31,7 +31,7 @@ struct ValueLocation {
 /// What one step does, on all values of its shape: rows x cols (has_p and has_q), a row, a column or a single
 /// value.
 struct TileStep {
-  enum class Kind { op, load, gather, iota, init, fold, finish, store };
+  enum class Kind { op, load, gather, iota, init, fold, finish, join, store };
   Kind kind = Kind::op;
   bool has_p = false;
   bool has_q = false;

@@ -1,5 +1,6 @@
 // Runs compiled loop programs: shares the items out, and walks each one block by block.
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 
 #include "base/error.h"
@@ -187,6 +188,7 @@ class LoopWorker {
         case TileStep::Kind::finish:
           step.reduce.finish(data_of(step.out), data_of(step.in[0]), count_of(step));
           break;
+        case TileStep::Kind::join: run_join(step); break;
         case TileStep::Kind::store: run_store(step); break;
       }
     }
@@ -230,6 +232,24 @@ class LoopWorker {
     fold(data_of(step.out), tile, row_position_);
   }
 
+  /// Folds the columns of each row, and gives all of them the result.
+  void run_join(const TileStep& step) const {
+    const long together = plan_.space.together, rows = cols_ / together;
+    std::byte* const values = data_of(step.out);
+    std::byte* const accumulators = data_of(step.in[0]);
+    step.reduce.init(accumulators, rows);
+    OpArgs tile;
+    tile.rows = rows;
+    tile.cols = together;
+    tile.in[0] = values;
+    tile.in_pitch[0] = together;
+    step.reduce.fold_rows(accumulators, tile, 0);
+    step.reduce.finish(values, accumulators, rows);
+    const auto size = static_cast<std::size_t>(step.out.size);
+    for (long i = cols_; --i > 0;)
+      std::memcpy(values + i * step.out.size, values + i / together * step.out.size, size);
+  }
+
   Columns columns_of(const TileStep& step, const Access& access) const {
     if (!step.has_q) return {cols_of(step), access.p};
     if (plan_.space.has_one_stride(access)) return {cols_, access.q.back()};
@@ -256,10 +276,11 @@ class LoopWorker {
       const ValueLocation& place = step.transfer ? step.packed : step.out;
       const long pitch = pitch_of(place), size = element_size(operand);
       std::byte* const to = data_of(place);
-      for_each_patch_of(step, pitch, false, [&](long memory, long value, const TileDim& row, const TileDim& column) {
-        step.patch({to + value * size, t.memory + memory * size, row.extent, column.extent, row.values,
-                    column.values, row.memory, column.memory});
-      });
+      for_each_patch_of(step, pitch, false,
+                        [&](long memory, long value, const TileDim& row, const TileDim& column) {
+                          step.patch({to + value * size, t.memory + memory * size, row.extent, column.extent,
+                                      row.values, column.values, row.memory, column.memory});
+                        });
       t.memory = to;
       t.memory_pitch = pitch;
     }
@@ -324,10 +345,11 @@ class LoopWorker {
       transfer(step, t);
     }
     const auto size = element_size(operand);
-    for_each_patch_of(step, pitch, from.splat, [&](long memory, long value, const TileDim& row, const TileDim& column) {
-      step.patch({block_address_[operand] + memory * size, values + value * size, row.extent, column.extent,
-                  row.memory, column.memory, row.values, column.values});
-    });
+    for_each_patch_of(
+        step, pitch, from.splat, [&](long memory, long value, const TileDim& row, const TileDim& column) {
+          step.patch({block_address_[operand] + memory * size, values + value * size, row.extent,
+                      column.extent, row.memory, column.memory, row.values, column.values});
+        });
   }
 
   void run_iota(const TileStep& step) {

@@ -129,6 +129,13 @@ bool has_positions(const LoopProgram& program) {
   });
 }
 
+/// Do the operands go on along the innermost kept dim where this one ends?
+bool continues(const std::vector<Dim>& kept, const Dim& inner, const std::vector<std::size_t>& leading) {
+  return !kept.empty() && std::all_of(leading.begin(), leading.end(), [&](std::size_t operand) {
+    return kept.back().strides[operand] == inner.extent * inner.strides[operand];
+  });
+}
+
 /// Assigns dims to the parts of the space, and cuts the accesses accordingly.
 struct Parts {
   std::vector<Dim> outer, reduced_outer, p, q;
@@ -166,6 +173,33 @@ Parts split_rows(std::vector<Dim> kept, std::vector<Dim> row) {
 Parts split_columns(std::vector<Dim> kept, std::vector<Dim> row) {
   Parts parts;
   parts.q.push_back(take_back(kept));
+  parts.outer = std::move(kept);
+  parts.p.push_back(take_back(row));
+  parts.reduced_outer = std::move(row);
+  return parts;
+}
+
+/// Is the innermost dim of the row so short that vectors should not end with it, though what is read lies
+/// side by side along it?
+bool joins_columns(const std::vector<Dim>& kept, const std::vector<Dim>& row,
+                   const std::vector<std::size_t>& leading) {
+  if (row.size() < 2 || row.back().extent >= long_stretch) return false;
+  const Dim& inner = row.back();
+  long length = 1;
+  for (const Dim& dim : row) length *= dim.extent;
+  bool is_whole = length <= whole_row_limit;  // and dense: held in registers
+  for (const std::size_t operand : leading) {
+    if (inner.strides[operand] != 1) return false;
+    const long next = row[row.size() - 2].strides[operand];
+    is_whole = is_whole && (next == 0 || next == inner.extent);
+  }
+  return !is_whole && (inner.extent >= tiny_inner / 2 || continues(kept, inner, leading));
+}
+
+Parts split_joined(std::vector<Dim> kept, std::vector<Dim> row, const std::vector<std::size_t>& leading) {
+  Parts parts;
+  parts.q.push_back(take_back(row));
+  if (continues(kept, parts.q[0], leading)) parts.q.insert(parts.q.begin(), take_back(kept));
   parts.outer = std::move(kept);
   parts.p.push_back(take_back(row));
   parts.reduced_outer = std::move(row);
@@ -270,7 +304,8 @@ void choose_blocks(LoopSpace& space, long times, Schedule::Block block) {
       return;
     case LoopMode::columns:
       // Narrow blocks where there are few, so that several threads find work.
-      space.q_block = clamp_block(outer_points(space) * space.q_count >= 1024 ? 128 : 32, space.q_count);
+      space.q_block = round_up(outer_points(space) * space.q_count >= 1024 ? 128 : 32, space.together);
+      space.q_block = clamp_block(space.q_block, space.q_count);
       if (space.p * space.q_block <= whole_row_limit && space.reduced_outer.empty()) {
         space.p_block = std::max(1L, space.p);
       } else {
@@ -298,6 +333,10 @@ LoopSpace plan_space(const LoopProgram& program, bool on_tile) {
   drop_and_merge(row);
   if (program.code.reduced == 0) {
     fill(space, split_map(kept, !gathers(program)), program);  // a gather copies rows, however short
+  } else if (!has_positions(program) && joins_columns(kept, row, leading)) {
+    space.mode = LoopMode::columns;
+    space.together = row.back().extent;
+    fill(space, split_joined(kept, row, leading), program);
   } else if (prefers_columns(kept, row, leading)) {
     space.mode = LoopMode::columns;
     fill(space, split_columns(kept, row), program);

@@ -12,7 +12,9 @@ namespace tenon::cpu {
 /// How the space is walked.
 ///   map:      nothing is reduced; every tile is independent.
 ///   rows:     tile rows are kept, tile columns are the reduced row (a row of x is contiguous).
-///   columns:  tile rows are reduced, tile columns are kept (the kept dim is contiguous).
+///   columns:  tile rows are reduced, tile columns are kept (the kept dim is contiguous). Where an inner part of the row is
+///             short and lies beside the kept dim, it is part of the columns, too (LoopSpace::together): the channels of a
+///             group, in an image whose channels are last.
 enum class LoopMode { map, rows, columns };
 
 /// The address of one operand (or the value of one iota) as an affine function of the space.
@@ -34,6 +36,7 @@ struct LoopSpace {
   long p = 1;                       // the dim the rows of tiles run over
   std::vector<long> q;              // the dims the columns of tiles run over; more than one cannot be merged
   long q_count = 1;                 // their product
+  long together = 1;  // columns: so many neighbouring ones are of the same row; blocks hold whole rows
   bool in_stretches = false;        // rows: blocks of columns do not go beyond the last dim's extent
   long p_block = 1;                 // largest tile
   long q_block = 1;

@@ -272,6 +272,37 @@ TEST_P(Loop, RowsOfTwoDimsWithOperandsAlongEither) {
     }
 }
 
+// The channels of a group are a part of its row, and those of the next group lie beside them.
+TEST_P(Loop, NormsOfGroupsOfChannelsThatAreLast) {
+  for (const auto& [groups, channels, pixels, gap] : {std::tuple{32, 8, 300, 0},
+                                                      {8, 12, 700, 0},
+                                                      {3, 5, 900, 4},
+                                                      {70, 2, 1100, 0},
+                                                      {1, 64, 90, 0},
+                                                      {4, 100, 33, 0}})
+    for (const DType type : {DType::f32, DType::bf16, DType::f64}) {
+      const std::int64_t pixel = groups * channels + gap;
+      const Dims image{pixels * pixel, channels, 1, pixel};
+      LoopProgram p = program_over({2, groups, channels, pixels}, 2);
+      const Reg scale = p.constant(1.0 / static_cast<double>(channels * pixels), compute_type(type));
+      const Reg x = p.load({0, type, image});
+      const Reg mean = p.prim(Prim::mul, p.reduce(Reduce::sum, x), scale);
+      const Reg d = p.prim(Prim::sub, x, mean);
+      const Reg variance = p.prim(Prim::mul, p.reduce(Reduce::sum, p.prim(Prim::mul, d, d)), scale);
+      const Reg rstd = p.prim(Prim::rsqrt, p.prim(Prim::add, variance, p.constant(1e-5, compute_type(type))));
+      const Reg weight = p.load({1, type, {0, channels, 1, 0}});
+      p.store({2, type, image}, p.prim(Prim::mul, p.prim(Prim::mul, d, rstd), weight));
+      const Dims of_rows{groups, 1, 0, 0};
+      p.store({3, compute_type(type), of_rows}, mean);
+      p.store({4, compute_type(type), of_rows}, p.reduce(Reduce::max, x));
+      p.store({5, compute_type(type), of_rows}, p.reduce(Reduce::min, weight));
+      const Reg zero = p.constant(0, compute_type(type));
+      p.store({6, DType::boolean, of_rows}, p.reduce(Reduce::all, p.prim(Prim::gt, x, zero)));
+      p.store({7, DType::i64, of_rows}, p.reduce(Reduce::sum, p.iota(2)));
+      expect_matches_reference(p);
+    }
+}
+
 TEST_P(Loop, MeanOverHeightAndWidthOfPaddedNhwc) {
   for (const auto& [h, w, c] : {std::tuple{7, 7, 64}, {14, 13, 130}, {3, 50, 5}, {1, 1, 8}, {60, 60, 3}}) {
     const std::int64_t pixel = c + 16;
