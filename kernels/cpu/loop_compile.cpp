@@ -39,8 +39,8 @@ class Compiler {
       const LoopOperand operand = program.operand(i);
       plan_.operand_buffers.push_back(operand.buffer);
       plan_.operand_sizes.push_back(stored_size(operand.dtype));
-      plan_.gathered.push_back({operand.index_stride, operand.range, operand.from_end,
-                                load_op(operand.dtype) != nullptr});
+      plan_.gathered.push_back(
+          {operand.index_stride, operand.range, operand.from_end, load_op(operand.dtype) != nullptr});
     }
     // The worker's scratch begins with the operands' addresses, for the item and for the block.
     plan_.scratch_bytes = (program.code.operands.size() * 2 * sizeof(std::byte*) + 63) / 64 * 64;

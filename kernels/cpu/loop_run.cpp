@@ -256,10 +256,11 @@ class LoopWorker {
       const ValueLocation& place = step.transfer ? step.packed : step.out;
       const long pitch = pitch_of(place), size = element_size(operand);
       std::byte* const to = data_of(place);
-      for_each_patch_of(step, pitch, false, [&](long memory, long value, const TileDim& row, const TileDim& column) {
-        step.patch({to + value * size, t.memory + memory * size, row.extent, column.extent, row.values,
-                    column.values, row.memory, column.memory});
-      });
+      for_each_patch_of(step, pitch, false,
+                        [&](long memory, long value, const TileDim& row, const TileDim& column) {
+                          step.patch({to + value * size, t.memory + memory * size, row.extent, column.extent,
+                                      row.values, column.values, row.memory, column.memory});
+                        });
       t.memory = to;
       t.memory_pitch = pitch;
     }
@@ -324,10 +325,11 @@ class LoopWorker {
       transfer(step, t);
     }
     const auto size = element_size(operand);
-    for_each_patch_of(step, pitch, from.splat, [&](long memory, long value, const TileDim& row, const TileDim& column) {
-      step.patch({block_address_[operand] + memory * size, values + value * size, row.extent, column.extent,
-                  row.memory, column.memory, row.values, column.values});
-    });
+    for_each_patch_of(
+        step, pitch, from.splat, [&](long memory, long value, const TileDim& row, const TileDim& column) {
+          step.patch({block_address_[operand] + memory * size, values + value * size, row.extent,
+                      column.extent, row.memory, column.memory, row.values, column.values});
+        });
   }
 
   void run_iota(const TileStep& step) {
