@@ -10,9 +10,7 @@ namespace tenon::cpu {
 
 /// A dim of a tile: from one of its points to the next, how many elements in memory and how many values.
 struct TileDim {
-  long extent = 1;
-  long memory = 0;
-  long values = 0;
+  long extent, memory, values;
 };
 
 class Columns {
@@ -55,7 +53,7 @@ class Columns {
     const std::vector<long>& extents = *extents_;
     const std::vector<long>& strides = *strides_;
     const std::size_t inner = extents.size() - 1;
-    std::array<long, max_dims> index{};
+    std::array<long, max_dims> index;
     long offset = 0;
     long rest = first_;
     for (std::size_t d = extents.size(); d-- > 0;) {
@@ -96,13 +94,12 @@ class Columns {
 /// Calls f(memory, value, row, column) for patches, two dims each, that cover `rows` rows of these columns.
 template <class F>
 void for_each_patch(const TileDim& rows, const Columns& columns, long values_of_column, F f) {
-  constexpr long few = 4;
+  constexpr long few = 8;
   columns.for_each_box([&](long position, long offset, std::span<const TileDim> box) {
     std::array<TileDim, 18> dims;
     std::size_t count = 0;
     if (rows.extent != 1) dims[count++] = rows;
-    for (const TileDim& dim : box)
-      dims[count++] = {dim.extent, dim.memory, dim.values * values_of_column};
+    for (const TileDim& dim : box) dims[count++] = {dim.extent, dim.memory, dim.values * values_of_column};
     const TileDim column = dims[--count];
     // Rows run along what is dense in memory, or along the longest dim.
     std::size_t chosen = 0;
@@ -112,12 +109,13 @@ void for_each_patch(const TileDim& rows, const Columns& columns, long values_of_
     };
     for (std::size_t d = 1; d < count; ++d)
       if (worth(dims[d]) >= worth(dims[chosen])) chosen = d;
-    TileDim row;
+    TileDim row = {1, 0, 0};
     if (count > 0) {
       row = dims[chosen];
       dims[chosen] = dims[--count];
     }
-    std::array<long, 18> index{};
+    std::array<long, 18> index;
+    std::fill_n(index.begin(), count, 0L);
     long memory = offset, value = position * values_of_column;
     for (bool more = true; more;) {
       f(memory, value, row, column);

@@ -49,8 +49,8 @@ FoldFn fold_rows_in_memory(Reduce kind, DType dtype);
 ReduceOps reduce_squares_ops(DType type);
 ReduceOps reduce_squared_differences_ops(DType type);
 
-/// Converts rows x cols elements, whose rows are dense, to values of the type that the dtype is held in, or back.
-/// Pitches count elements. `values_pitch` and `splat` as in OpArgs.
+/// Converts rows x cols elements, whose rows are dense, to values of the type that the dtype is held in, or
+/// back. Pitches count elements. `values_pitch` and `splat` as in OpArgs.
 struct Transfer {
   std::byte* memory = nullptr;
   long memory_pitch = 0;

@@ -1,4 +1,5 @@
-// Moves patches of elements between memory and registers, whatever lies side by side there. Built once per ISA.
+// Moves patches of elements between memory and registers, whatever lies side by side there. Built once per
+// ISA.
 #include "kernels/cpu/loop_patch.h"
 
 #include <cstdint>
@@ -31,7 +32,8 @@ class PatchMove {
 
   void run() {
     // Columns are what lies dense in the target, else in the source.
-    if (p_.cols == 1 || (p_.to_col != 1 && (p_.to_row == 1 || (p_.from_col != 1 && p_.from_row == 1)))) swap();
+    if (p_.cols == 1 || (p_.to_col != 1 && (p_.to_row == 1 || (p_.from_col != 1 && p_.from_row == 1))))
+      swap();
     if (p_.rows == 1) p_.to_row = p_.from_row = 0;
     if (p_.to_col == 1 && p_.from_col == 1) return by_bytes([&](auto n) { copy_rows<n()>(); });
     if (p_.to_col == 1 && p_.from_col == 0) return by_bytes([&](auto n) { fill_rows<n()>(); });
@@ -41,12 +43,13 @@ class PatchMove {
 
  private:
   static constexpr long size = sizeof(T);
+  static constexpr long few = 8;  // rows or columns, of which vectors are no gain
+  /// Floats are collected in vectors with fewer instructions than integers.
+  using Moved = std::conditional_t<size == 4, float, std::conditional_t<size == 8, double, T>>;
   template <long n>
   using Number = std::integral_constant<long, n>;
 
-  void swap() {
-    p_ = {p_.to, p_.from, p_.cols, p_.rows, p_.to_col, p_.to_row, p_.from_col, p_.from_row};
-  }
+  void swap() { p_ = {p_.to, p_.from, p_.cols, p_.rows, p_.to_col, p_.to_row, p_.from_col, p_.from_row}; }
   const T* from(long r) const { return static_cast<const T*>(p_.from) + r * p_.from_row; }
   T* to(long r) const { return static_cast<T*>(p_.to) + r * p_.to_row; }
 
@@ -73,7 +76,7 @@ class PatchMove {
     for (long r = 0; r < p_.rows; r++) {
       const T* const source = from(r);
       T* const target = to(r);
-        for (long c = 0; c < last; c += step)
+      for (long c = 0; c < last; c += step)
         *reinterpret_cast<Bytes*>(target + c) = *reinterpret_cast<const Bytes*>(source + c);
       *reinterpret_cast<Bytes*>(target + last) = *reinterpret_cast<const Bytes*>(source + last);
     }
@@ -95,7 +98,7 @@ class PatchMove {
   /// Rows lie side by side in the source.
   void transpose() {
     if (p_.cols == p_.to_row && p_.cols <= 4) return by_count(p_.cols, [&](auto n) { interleave<n()>(); });
-    if (p_.rows == p_.from_col && p_.rows <= 4) return move_apart();
+    if (p_.rows <= few || p_.cols <= few) return move_apart();
     const T* const source = from(0);
     T* const target = to(0);
     if constexpr (size == 1) transpose_block_u8(p_.cols, p_.rows, source, p_.from_col, target, p_.to_row);
@@ -113,15 +116,16 @@ class PatchMove {
   }
   template <long n>
   TENON_INLINE void interleave() const {
+    const long rows = p_.rows, apart = p_.from_col;
     const T* const source = from(0);
     T* const __restrict target = to(0);
-    for (long r = 0; r < p_.rows; r++)
-      for (long c = 0; c < n; c++) target[r * n + c] = source[c * p_.from_col + r];
+    for (long r = 0; r < rows; r++)
+      for (long c = 0; c < n; c++) target[r * n + c] = source[c * apart + r];
   }
 
   void move_apart() {
-    if (p_.to_col == 1 && p_.cols >= p_.rows)
-      if (p_.from_col >= 2 && p_.from_col <= 4)
+    if constexpr (size <= 2)
+      if (p_.to_col == 1 && p_.cols >= p_.rows && p_.from_col >= 2 && p_.from_col <= 4)
         return by_count(p_.from_col, [&](auto step) { move_rows(step); });
     if (p_.rows > p_.cols) swap();
     move_rows(p_.from_col);
@@ -129,15 +133,23 @@ class PatchMove {
   /// A step that the compiler knows makes vectors and shuffles of the row.
   template <class Step>
   TENON_INLINE void move_rows(Step step) const {
-    for (long r = 0; r < p_.rows; r++) {
+    const long rows = p_.rows, cols = p_.cols, apart = p_.to_col;
+    for (long r = 0; r < rows; r++) {
       const T* const source = from(r);
-      T* const __restrict target = to(r);
-      if (p_.to_col == 1) {
-        for (long c = 0; c < p_.cols; c++) target[c] = source[c * step];
+      T* const target = to(r);
+      if (apart == 1) {
+        move_row(source, target, cols, step, Number<1>{});
       } else {
-        for (long c = 0; c < p_.cols; c++) target[c * p_.to_col] = source[c * step];
+        move_row(source, target, cols, step, apart);
       }
     }
+  }
+  template <class FromStep, class ToStep>
+  static TENON_INLINE void move_row(const T* source, T* target, long cols, FromStep from_step,
+                                    ToStep to_step) {
+    const auto* const from = reinterpret_cast<const Moved*>(source);
+    Moved* const __restrict to = reinterpret_cast<Moved*>(target);
+    for (long c = 0; c < cols; c++) to[c * to_step] = from[c * from_step];
   }
 
   Patch p_;

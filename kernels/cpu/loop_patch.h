@@ -3,8 +3,8 @@
 
 namespace tenon::cpu {
 
-/// to[r * to_row + c * to_col] = from[r * from_row + c * from_col] for r < rows, c < cols. Strides count elements;
-/// those of the source may be 0. The two are the same elements, or do not overlap.
+/// to[r * to_row + c * to_col] = from[r * from_row + c * from_col] for r < rows, c < cols. Strides count
+/// elements; those of the source may be 0. The two are the same elements, or do not overlap.
 struct Patch {
   void* to = nullptr;
   const void* from = nullptr;

@@ -1,5 +1,5 @@
-// How numbers lie in a row, and conversions of and to the formats of 16 and 8 bits. Part of loop_ops_simd.cpp, built
-// once per ISA.
+// How numbers lie in a row, and conversions of and to the formats of 16 and 8 bits. Part of
+// loop_ops_simd.cpp, built once per ISA.
 #pragma once
 #include "kernels/cpu/loop_ops.h"
 #include "kernels/cpu/math.h"

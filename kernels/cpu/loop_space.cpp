@@ -15,8 +15,8 @@ constexpr long whole_row_limit =
     2048;  // rows up to here are held whole in registers, several if they are short
 constexpr long transposed_block = 32;  // most rows of the tile where an operand is read across them
 constexpr long tiny_inner = 32;        // inner extents below this are joined with the next dims
-constexpr long tiny_tile = 256;        // so are dims of which a tile would have fewer elements
-constexpr long tiny_row = 8;
+constexpr long tiny_tile = 512;        // so are dims of which a tile would have fewer elements
+constexpr long tiny_row = 16;
 constexpr long few_columns = 8;     // below, rows are faster though their elements lie apart
 constexpr long long_stretch = 128;  // of columns along one dim: worth a block of its own
 
@@ -99,13 +99,19 @@ void drop_and_merge(std::vector<Dim>& dims) {
   }
 }
 
+long points(const std::vector<Dim>& dims) {
+  long count = 1;
+  for (const Dim& dim : dims) count *= dim.extent;
+  return count;
+}
+
 bool prefers_columns(const std::vector<Dim>& kept, const std::vector<Dim>& row,
-                     const std::vector<std::size_t>& leading) {
+                     const std::vector<std::size_t>& leading, bool joins) {
   if (kept.empty() || row.empty()) return false;
   // Rows of a few elements, as the classes of a pixel: many of them side by side fill the vectors.
-  long length = 1;
-  for (const Dim& dim : row) length *= dim.extent;
+  const long length = points(row);
   if (length < tiny_row && kept.back().extent >= tiny_inner) return true;
+  if (joins && kept.size() > 1 && length * kept.back().extent < tiny_tile) return true;
   if (kept.back().extent < few_columns) return false;
   long rows_votes = 0;
   long columns_votes = 0;
@@ -147,7 +153,21 @@ Dim take_back(std::vector<Dim>& dims) {
   return dim;
 }
 
-Parts split_map(std::vector<Dim> kept, bool join_tiny) {
+/// The dim that the rows of a tile run along: one along which memory runs where it does not along `column`,
+/// as whole cache lines are used then; else the innermost.
+Dim take_rows(std::vector<Dim>& dims, const Dim& column, std::size_t operands) {
+  const auto is_dense = [&](const Dim& dim) {
+    if (dim.extent < few_columns) return false;
+    for (std::size_t a = 0; a < operands; ++a)
+      if (std::labs(dim.strides[a]) == 1 && std::labs(column.strides[a]) > 1) return true;
+    return false;
+  };
+  const auto dense = std::find_if(dims.rbegin(), dims.rend(), is_dense);
+  if (dense != dims.rend()) std::rotate(dense.base() - 1, dense.base(), dims.end());
+  return take_back(dims);
+}
+
+Parts split_map(std::vector<Dim> kept, bool join_tiny, std::size_t operands) {
   Parts parts;
   long count = 1;
   const auto joins = [&] {
@@ -157,22 +177,24 @@ Parts split_map(std::vector<Dim> kept, bool join_tiny) {
     count *= kept.back().extent;
     parts.q.insert(parts.q.begin(), take_back(kept));
   }
-  if (!kept.empty()) parts.p.push_back(take_back(kept));
+  if (!kept.empty()) parts.p.push_back(take_rows(kept, parts.q.back(), operands));
   parts.outer = std::move(kept);
   return parts;
 }
 
-Parts split_rows(std::vector<Dim> kept, std::vector<Dim> row) {
+Parts split_rows(std::vector<Dim> kept, std::vector<Dim> row, std::size_t operands) {
   Parts parts;
-  if (!kept.empty()) parts.p.push_back(take_back(kept));
+  if (!kept.empty()) parts.p.push_back(row.empty() ? take_back(kept) : take_rows(kept, row.back(), operands));
   parts.outer = std::move(kept);
   parts.q = std::move(row);
   return parts;
 }
 
-Parts split_columns(std::vector<Dim> kept, std::vector<Dim> row) {
+Parts split_columns(std::vector<Dim> kept, std::vector<Dim> row, bool join_tiny) {
   Parts parts;
-  parts.q.push_back(take_back(kept));
+  const long length = points(row);
+  while (!kept.empty() && (parts.q.empty() || (join_tiny && points(parts.q) * length < tiny_tile)))
+    parts.q.insert(parts.q.begin(), take_back(kept));
   parts.outer = std::move(kept);
   parts.p.push_back(take_back(row));
   parts.reduced_outer = std::move(row);
@@ -185,9 +207,7 @@ bool joins_columns(const std::vector<Dim>& kept, const std::vector<Dim>& row,
                    const std::vector<std::size_t>& leading) {
   if (row.size() < 2 || row.back().extent >= long_stretch) return false;
   const Dim& inner = row.back();
-  long length = 1;
-  for (const Dim& dim : row) length *= dim.extent;
-  bool is_whole = length <= whole_row_limit;  // and dense: held in registers
+  bool is_whole = points(row) <= whole_row_limit;  // and dense: held in registers
   for (const std::size_t operand : leading) {
     if (inner.strides[operand] != 1) return false;
     const long next = row[row.size() - 2].strides[operand];
@@ -304,8 +324,11 @@ void choose_blocks(LoopSpace& space, long times, Schedule::Block block) {
       return;
     case LoopMode::columns:
       // Narrow blocks where there are few, so that several threads find work.
-      space.q_block = round_up(outer_points(space) * space.q_count >= 1024 ? 128 : 32, space.together);
-      space.q_block = clamp_block(space.q_block, space.q_count);
+      space.q_block = outer_points(space) * space.q_count < 1024
+                          ? 32
+                          : std::max(128L, block_elements / std::max(1L, space.p));
+      if (space.q.size() > 1) space.q_block = whole_columns(space, space.q_block);
+      space.q_block = clamp_block(round_up(space.q_block, space.together), space.q_count);
       if (space.p * space.q_block <= whole_row_limit && space.reduced_outer.empty()) {
         space.p_block = std::max(1L, space.p);
       } else {
@@ -331,18 +354,20 @@ LoopSpace plan_space(const LoopProgram& program, bool on_tile) {
   if (!has_positions(program)) sort_by_memory(row, leading);
   drop_and_merge(kept);
   drop_and_merge(row);
+  const bool joins = !gathers(program);  // a gather copies rows, however short
+  const std::size_t operands = program.shape.operands.size();
   if (program.code.reduced == 0) {
-    fill(space, split_map(kept, !gathers(program)), program);  // a gather copies rows, however short
-  } else if (!has_positions(program) && joins_columns(kept, row, leading)) {
+    fill(space, split_map(kept, joins, operands), program);
+  } else if (joins && !has_positions(program) && joins_columns(kept, row, leading)) {
     space.mode = LoopMode::columns;
     space.together = row.back().extent;
     fill(space, split_joined(kept, row, leading), program);
-  } else if (prefers_columns(kept, row, leading)) {
+  } else if (prefers_columns(kept, row, leading, joins)) {
     space.mode = LoopMode::columns;
-    fill(space, split_columns(kept, row), program);
+    fill(space, split_columns(kept, row, joins), program);
   } else {
     space.mode = LoopMode::rows;
-    fill(space, split_rows(kept, row), program);
+    fill(space, split_rows(kept, row, operands), program);
   }
   choose_blocks(space, 1, Schedule::Block::rule);
   return space;

@@ -90,7 +90,8 @@ std::optional<OperatorInMemory> operator_in_memory(const LoopProgram& program,
     const auto operand = static_cast<std::size_t>(i.operand);
     const DType type = program.code.operands[operand].dtype;
     const Access& access = space.operands[operand];
-    if (!space.has_one_stride(access) || access.q.back() != 1 || dtype.value_or(type) != type) return std::nullopt;
+    if (!space.has_one_stride(access) || access.q.back() != 1 || dtype.value_or(type) != type)
+      return std::nullopt;
     dtype = type;
   }
   if (found.reg < 0 || found.store < 0) return std::nullopt;

@@ -32,7 +32,7 @@ class RandomLoop {
   std::size_t rank() const { return program_.shape.dims.size(); }
   Reg any() { return values_[static_cast<std::size_t>(pick(static_cast<int>(values_.size())))]; }
 
-  /// The strides of an operand that lies dense along the dims for which `has` holds, in a random order.
+  /// The strides of an operand that lies along the dims for which `has` holds, in a random order, with few gaps.
   template <class Has>
   std::vector<std::int64_t> strides(Has&& has) {
     std::vector<std::size_t> order(rank());
@@ -43,7 +43,7 @@ class RandomLoop {
     for (std::size_t i = order.size(); i-- > 0;) {
       if (!has(order[i])) continue;
       result[order[i]] = stride;
-      stride *= program_.shape.dims[order[i]];
+      stride *= program_.shape.dims[order[i]] + one_of({0, 0, 0, 0, 1});
     }
     return result;
   }
