@@ -21,6 +21,7 @@ class Columns {
   Columns(const std::vector<long>& extents, const std::vector<long>& strides, long first, long count)
       : count_(count), stride_(strides.back()), first_(first), extents_(&extents), strides_(&strides) {}
 
+  long count() const { return count_; }
   /// From column to column of a stretch, in elements.
   long stride() const { return stride_; }
   bool one_stretch() const { return !extents_; }
@@ -94,6 +95,8 @@ class Columns {
 /// Calls f(memory, value, row, column) for patches, two dims each, that cover `rows` rows of these columns.
 template <class F>
 void for_each_patch(const TileDim& rows, const Columns& columns, long values_of_column, F f) {
+  if (columns.one_stretch())
+    return f(0L, 0L, rows, TileDim{columns.count(), columns.stride(), values_of_column});
   constexpr long few = 8;
   columns.for_each_box([&](long position, long offset, std::span<const TileDim> box) {
     std::array<TileDim, 18> dims;
