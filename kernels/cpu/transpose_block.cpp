@@ -138,6 +138,13 @@ struct DoubleTile {
   }
 };
 
+template <class T>
+static void transpose_elements(long rows, long cols, const T* source, long source_stride, T* target,
+                               long target_stride) {
+  for (long c = 0; c < cols; c++)
+    for (long r = 0; r < rows; r++) target[c * target_stride + r] = source[r * source_stride + c];
+}
+
 template <class Tile, class T>
 static void transpose_tiles(long rows, long cols, const T* source, long source_stride, T* target,
                             long target_stride) {
@@ -158,9 +165,10 @@ static void transpose_tiles(long rows, long cols, const T* source, long source_s
       done_rows = rows;
     }
   }
-  for (long c = 0; c < cols; c++)
-    for (long r = c < whole_cols ? done_rows : 0; r < rows; r++)
-      target[c * target_stride + r] = source[r * source_stride + c];
+  transpose_elements(rows - done_rows, whole_cols, source + done_rows * source_stride, source_stride,
+                     target + done_rows, target_stride);
+  transpose_elements(rows, cols - whole_cols, source + whole_cols, source_stride,
+                     target + whole_cols * target_stride, target_stride);
 }
 
 }  // namespace
