@@ -2,11 +2,15 @@
 #include "kernels/cpu/copy.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "base/error.h"
 #include "kernels/cpu/isa.h"
+#include "kernels/cpu/loop_columns.h"
+#include "kernels/cpu/loop_patch.h"
 
 namespace tenon::cpu {
 
@@ -32,6 +36,10 @@ constexpr long block = 64;  // side of a transposed block
 /// The rows of one, which has more of them where it is narrow.
 long block_rows(long cols) { return cols >= block ? block : block * block / std::max(1L, cols); }
 constexpr long bytes_per_chunk = 1 << 16;
+constexpr long few = 8;             // elements of a dim: no tile
+constexpr long few_elements = 512;  // of two dims: worth no piece of their own
+constexpr long short_row_bytes = 256;
+constexpr long box_elements = 2048;
 
 struct Wide {
   std::uint64_t half[2];
@@ -134,7 +142,8 @@ StridedCopy::StridedCopy(std::size_t element_size, std::span<const std::int64_t>
     outside = {outside.extent * inside.extent, inside.source, inside.target};
     outer_.erase(outer_.begin() + static_cast<std::ptrdiff_t>(d));
   }
-  if (outer_.empty()) return;
+  if (outer_.empty() || empty_) return;
+  if (choose_box()) return;
   inner_ = outer_.back();
   outer_.pop_back();
   const auto contiguous =
@@ -150,12 +159,44 @@ StridedCopy::StridedCopy(std::size_t element_size, std::span<const std::int64_t>
   swapped_ = {swapped_.extent, -swapped_.source, -swapped_.target};
 }
 
+long StridedCopy::elements_of(const std::vector<Dim>& dims) {
+  return std::accumulate(dims.begin(), dims.end(), 1L, [](long n, const Dim& dim) { return n * dim.extent; });
+}
+
+bool StridedCopy::choose_box() {
+  const std::size_t rank = outer_.size();
+  if (rank < 2 || element_size_ > 8 || outer_.back().source < 0) return false;
+  const Dim &inner = outer_[rank - 1], &rows = outer_[rank - 2];
+  const auto contiguous =
+      std::find_if(outer_.begin(), outer_.end(), [](const Dim& d) { return d.source == 1; });
+  if (inner.target == 1 && inner.source > 1 && contiguous != outer_.end()) {
+    const bool is_tile = inner.extent >= few && contiguous->extent >= few;
+    if (is_tile || inner.extent * contiguous->extent >= few_elements) return false;
+  } else if (rank == 2 || inner.extent * rows.extent >= few_elements) {
+    const bool is_short = inner.extent * element_size_ < short_row_bytes;
+    if (inner.source != 1 || inner.target != 1 || !is_short) return false;
+  }
+  for (long elements = 1; !outer_.empty() && elements < box_elements;) {
+    elements *= outer_.back().extent;
+    box_.insert(box_.begin(), outer_.back());
+    outer_.pop_back();
+  }
+  box_rows_ = std::max(1L, box_elements / (elements_of(box_) / box_[0].extent));
+  return true;
+}
+
 void StridedCopy::run(const void* source, void* target, ThreadPool& pool) const {
   if (empty_) return;
   const auto* const from = static_cast<const std::byte*>(source) + source_start_ * element_size_;
   auto* const to = static_cast<std::byte*>(target) + target_start_ * element_size_;
-  long outer = 1;
-  for (const Dim& d : outer_) outer *= d.extent;
+  const long outer = elements_of(outer_);
+  if (!box_.empty()) {
+    const long pieces = outer * blocks_of(box_[0].extent, box_rows_);
+    const long per_chunk = std::max(1L, bytes_per_chunk / (box_elements * element_size_));
+    return pool.parallel_for(blocks_of(pieces, per_chunk), [&](long chunk, int) {
+      run_boxes(from, to, chunk * per_chunk, std::min(pieces, (chunk + 1) * per_chunk));
+    });
+  }
   // Long contiguous rows are cut too, so that a plain copy is shared out.
   const long pieces = transposes_ ? outer * blocks_of(inner_.extent, block_rows(swapped_.extent)) *
                                         blocks_of(swapped_.extent, block)
@@ -244,6 +285,29 @@ void StridedCopy::run_blocks(const std::byte* source, std::byte* target, long fi
       transpose(rows, cols, reinterpret_cast<const T*>(s), inner_.source, reinterpret_cast<T*>(t),
                 swapped_.target);
     });
+  }
+}
+
+void StridedCopy::run_boxes(const std::byte* source, std::byte* target, long first, long last) const {
+  const PatchFn move = patch_op(element_size_);
+  const long blocks = blocks_of(box_[0].extent, box_rows_);
+  std::array<TileDim, 16> dims;
+  TENON_CHECK(box_.size() <= dims.size());
+  for (std::size_t d = 0; d < box_.size(); ++d) dims[d] = {box_[d].extent, box_[d].source, box_[d].target};
+  for (long piece = first; piece < last; ++piece) {
+    const long row = piece % blocks * box_rows_;
+    dims[0].extent = std::min(box_rows_, box_[0].extent - row);
+    long from = row * box_[0].source, to = row * box_[0].target, rest = piece / blocks;
+    for (std::size_t d = outer_.size(); d-- > 0; rest /= outer_[d].extent) {
+      from += rest % outer_[d].extent * outer_[d].source;
+      to += rest % outer_[d].extent * outer_[d].target;
+    }
+    for_each_patch(
+        std::span<const TileDim>(dims.data(), box_.size()),
+        [&](long at, long place, const TileDim& rows, const TileDim& columns) {
+          move({target + (to + place) * element_size_, source + (from + at) * element_size_, rows.extent,
+                columns.extent, rows.values, columns.values, rows.memory, columns.memory});
+        });
   }
 }
 

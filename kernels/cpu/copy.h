@@ -29,16 +29,21 @@ class StridedCopy {
     long source;
     long target;
   };
+  static long elements_of(const std::vector<Dim>& dims);
+  bool choose_box();
   void run_rows(const std::byte* source, std::byte* target, long first, long last) const;
   template <class T>
   void run_rows_of(const std::byte* source, std::byte* target, long first, long last) const;
   void run_blocks(const std::byte* source, std::byte* target, long first, long last) const;
+  void run_boxes(const std::byte* source, std::byte* target, long first, long last) const;
 
   long element_size_;
   std::vector<Dim> outer_;
   Dim inner_{1, 1, 1};
   Dim swapped_{1, 0, 0};  // the dim along which the source is contiguous, if it is a transposition
   long source_start_ = 0, target_start_ = 0;  // of a transposition: elements
+  std::vector<Dim> box_;  // the dims inside the outer ones, where two of them are few elements
+  long box_rows_ = 1;     // of its first dim, at once
   bool transposes_ = false;
   bool empty_ = false;
 };

@@ -21,6 +21,7 @@ class Columns {
   Columns(const std::vector<long>& extents, const std::vector<long>& strides, long first, long count)
       : count_(count), stride_(strides.back()), first_(first), extents_(&extents), strides_(&strides) {}
 
+  long count() const { return count_; }
   /// From column to column of a stretch, in elements.
   long stride() const { return stride_; }
   bool one_stretch() const { return !extents_; }
@@ -91,47 +92,62 @@ class Columns {
   const std::vector<long>* strides_ = nullptr;
 };
 
-/// Calls f(memory, value, row, column) for patches, two dims each, that cover `rows` rows of these columns.
+/// Calls f(memory, value, row, column) for patches, two dims each, that cover these dims (one at least).
+template <class F>
+void for_each_patch(std::span<const TileDim> of, F f) {
+  constexpr std::size_t max_dims = 18;
+  constexpr long few = 8;
+  std::array<TileDim, max_dims> dims;
+  std::copy(of.begin(), of.end(), dims.begin());
+  std::size_t count = of.size() - 1;
+  const TileDim column = of.back();
+  // Rows run along what is dense in memory, or along the longest dim.
+  std::size_t chosen = 0;
+  const bool is_dense = column.memory == 0 || column.memory == 1;
+  const auto worth = [&](const TileDim& dim) {
+    return std::pair(!is_dense && dim.memory == 1 && dim.extent >= few, dim.extent);
+  };
+  for (std::size_t d = 1; d < count; ++d)
+    if (worth(dims[d]) >= worth(dims[chosen])) chosen = d;
+  TileDim row = {1, 0, 0};
+  if (count > 0) {
+    row = dims[chosen];
+    dims[chosen] = dims[--count];
+  }
+  std::array<long, max_dims> index;
+  std::fill_n(index.begin(), count, 0L);
+  long memory = 0, value = 0;
+  for (bool more = true; more;) {
+    f(memory, value, row, column);
+    more = false;
+    for (std::size_t d = 0; d < count && !more; ++d) {
+      memory += dims[d].memory;
+      value += dims[d].values;
+      if (++index[d] < dims[d].extent) {
+        more = true;
+      } else {
+        memory -= dims[d].memory * dims[d].extent;
+        value -= dims[d].values * dims[d].extent;
+        index[d] = 0;
+      }
+    }
+  }
+}
+
+/// The same for `rows` rows of these columns.
 template <class F>
 void for_each_patch(const TileDim& rows, const Columns& columns, long values_of_column, F f) {
-  constexpr long few = 8;
+  if (columns.one_stretch())
+    return f(0L, 0L, rows, TileDim{columns.count(), columns.stride(), values_of_column});
   columns.for_each_box([&](long position, long offset, std::span<const TileDim> box) {
     std::array<TileDim, 18> dims;
     std::size_t count = 0;
     if (rows.extent != 1) dims[count++] = rows;
     for (const TileDim& dim : box) dims[count++] = {dim.extent, dim.memory, dim.values * values_of_column};
-    const TileDim column = dims[--count];
-    // Rows run along what is dense in memory, or along the longest dim.
-    std::size_t chosen = 0;
-    const bool is_dense = column.memory == 0 || column.memory == 1;
-    const auto worth = [&](const TileDim& dim) {
-      return std::pair(!is_dense && dim.memory == 1 && dim.extent >= few, dim.extent);
-    };
-    for (std::size_t d = 1; d < count; ++d)
-      if (worth(dims[d]) >= worth(dims[chosen])) chosen = d;
-    TileDim row = {1, 0, 0};
-    if (count > 0) {
-      row = dims[chosen];
-      dims[chosen] = dims[--count];
-    }
-    std::array<long, 18> index;
-    std::fill_n(index.begin(), count, 0L);
-    long memory = offset, value = position * values_of_column;
-    for (bool more = true; more;) {
-      f(memory, value, row, column);
-      more = false;
-      for (std::size_t d = 0; d < count && !more; ++d) {
-        memory += dims[d].memory;
-        value += dims[d].values;
-        if (++index[d] < dims[d].extent) {
-          more = true;
-        } else {
-          memory -= dims[d].memory * dims[d].extent;
-          value -= dims[d].values * dims[d].extent;
-          index[d] = 0;
-        }
-      }
-    }
+    for_each_patch(std::span<const TileDim>(dims.data(), count),
+                   [&](long memory, long value, const TileDim& row, const TileDim& column) {
+                     f(offset + memory, position * values_of_column + value, row, column);
+                   });
   });
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cpu/loop_pieces.h"
 #include "kernels/cpu/simd.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -25,6 +26,35 @@ namespace {
 template <class T, long N>
 using Piece [[gnu::vector_size(N), gnu::aligned(1), gnu::may_alias]] = T;
 
+/// Every step-th element; a step that the compiler knows makes vectors and shuffles of them. Functions of
+/// their own: inlined, they are no vector code.
+template <class T, class Step>
+[[gnu::noinline]] void collect(const T* from, Step step, T* to, long count) {
+  TENON_NO_OVERLAP
+  for (long i = 0; i < count; i++) to[i] = from[i * step];
+}
+template <class T, class Step>
+[[gnu::noinline]] void scatter(const T* from, Step from_step, T* to, long to_step, long count) {
+  TENON_NO_OVERLAP
+  for (long i = 0; i < count; i++) to[i * to_step] = from[i * from_step];
+}
+/// to[i * n + c] = from[c * apart + i]
+template <long n, class T>
+[[gnu::noinline]] void interleave(const T* from, long apart, T* to, long count) {
+  TENON_NO_OVERLAP
+  for (long i = 0; i < count; i++)
+    for (long c = 0; c < n; c++) to[i * n + c] = from[c * apart + i];
+}
+
+/// The same bits in every element.
+template <class Bytes, class T>
+TENON_INLINE Bytes repeated(T x) {
+  using Integer =
+      std::conditional_t<sizeof(T) == 4, std::int32_t, std::conditional_t<sizeof(T) == 8, std::int64_t, T>>;
+  const Piece<Integer, sizeof(Bytes)> all = __builtin_bit_cast(Integer, x) - Piece<Integer, sizeof(Bytes)>{};
+  return reinterpret_cast<Bytes>(all);
+}
+
 template <class T>
 class PatchMove {
  public:
@@ -43,9 +73,7 @@ class PatchMove {
 
  private:
   static constexpr long size = sizeof(T);
-  static constexpr long few = 8;  // rows or columns, of which vectors are no gain
-  /// Floats are collected in vectors with fewer instructions than integers.
-  using Moved = std::conditional_t<size == 4, float, std::conditional_t<size == 8, double, T>>;
+  static constexpr long few = size <= 2 ? 15 : 8;  // rows or columns, of which vectors are no gain
   template <long n>
   using Number = std::integral_constant<long, n>;
 
@@ -88,7 +116,7 @@ class PatchMove {
     constexpr long step = n / size;
     const long last = p_.cols - step;
     for (long r = 0; r < p_.rows; r++) {
-      const Bytes value = *from(r) - Bytes{};
+      const Bytes value = repeated<Bytes>(*from(r));
       T* const target = to(r);
       for (long c = 0; c < last; c += step) *reinterpret_cast<Bytes*>(target + c) = value;
       *reinterpret_cast<Bytes*>(target + last) = value;
@@ -97,16 +125,17 @@ class PatchMove {
 
   /// Rows lie side by side in the source.
   void transpose() {
-    if (p_.cols == p_.to_row && p_.cols <= 4) return by_count(p_.cols, [&](auto n) { interleave<n()>(); });
+    if (p_.cols == p_.to_row && p_.cols <= 4)
+      return by_count(p_.cols, [&](auto n) { interleave<n()>(from(0), p_.from_col, to(0), p_.rows); });
     if (p_.rows <= few || p_.cols <= few) return move_apart();
     const T* const source = from(0);
     T* const target = to(0);
     if constexpr (size == 1) transpose_block_u8(p_.cols, p_.rows, source, p_.from_col, target, p_.to_row);
     if constexpr (size == 2) transpose_block_u16(p_.cols, p_.rows, source, p_.from_col, target, p_.to_row);
-    if constexpr (size == 4)
-      transpose_block(p_.cols, p_.rows, reinterpret_cast<const float*>(source), p_.from_col,
-                      reinterpret_cast<float*>(target), p_.to_row);
-    if constexpr (size == 8) transpose_block_u64(p_.cols, p_.rows, source, p_.from_col, target, p_.to_row);
+    if constexpr (size == 4) transpose_block(p_.cols, p_.rows, source, p_.from_col, target, p_.to_row);
+    if constexpr (size == 8)
+      transpose_block_u64(p_.cols, p_.rows, reinterpret_cast<const std::uint64_t*>(source), p_.from_col,
+                          reinterpret_cast<std::uint64_t*>(target), p_.to_row);
   }
   template <class F>
   TENON_INLINE void by_count(long count, F f) const {
@@ -114,15 +143,6 @@ class PatchMove {
     if (count == 3) return f(Number<3>{});
     if (count == 4) return f(Number<4>{});
   }
-  template <long n>
-  TENON_INLINE void interleave() const {
-    const long rows = p_.rows, apart = p_.from_col;
-    const T* const source = from(0);
-    T* const __restrict target = to(0);
-    for (long r = 0; r < rows; r++)
-      for (long c = 0; c < n; c++) target[r * n + c] = source[c * apart + r];
-  }
-
   void move_apart() {
     if constexpr (size <= 2)
       if (p_.to_col == 1 && p_.cols >= p_.rows && p_.from_col >= 2 && p_.from_col <= 4)
@@ -130,7 +150,6 @@ class PatchMove {
     if (p_.rows > p_.cols) swap();
     move_rows(p_.from_col);
   }
-  /// A step that the compiler knows makes vectors and shuffles of the row.
   template <class Step>
   TENON_INLINE void move_rows(Step step) const {
     const long rows = p_.rows, cols = p_.cols, apart = p_.to_col;
@@ -138,20 +157,14 @@ class PatchMove {
       const T* const source = from(r);
       T* const target = to(r);
       if (apart == 1) {
-        move_row(source, target, cols, step, Number<1>{});
+        collect(source, step, target, cols);
+      } else if (step == 1) {
+        scatter(source, Number<1>{}, target, apart, cols);
       } else {
-        move_row(source, target, cols, step, apart);
+        scatter(source, step, target, apart, cols);
       }
     }
   }
-  template <class FromStep, class ToStep>
-  static TENON_INLINE void move_row(const T* source, T* target, long cols, FromStep from_step,
-                                    ToStep to_step) {
-    const auto* const from = reinterpret_cast<const Moved*>(source);
-    Moved* const __restrict to = reinterpret_cast<Moved*>(target);
-    for (long c = 0; c < cols; c++) to[c * to_step] = from[c * from_step];
-  }
-
   Patch p_;
 };
 
@@ -166,8 +179,8 @@ PatchFn loop_patch_op(long element_size) {
   switch (element_size) {
     case 1: return &move_patch<std::uint8_t>;
     case 2: return &move_patch<std::uint16_t>;
-    case 4: return &move_patch<std::uint32_t>;
-    default: return &move_patch<std::uint64_t>;
+    case 4: return &move_patch<float>;  // collected in vectors with fewer instructions than integers
+    default: return &move_patch<double>;
   }
 }
 

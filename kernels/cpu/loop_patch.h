@@ -1,4 +1,4 @@
-// Patches: two dims of elements that are moved as they are. Internal to the loop kernels.
+// Patches: two dims of elements that are moved as they are, by loops and copies. Internal to the kernels.
 #pragma once
 
 namespace tenon::cpu {

@@ -129,7 +129,11 @@ class LoopWorker {
   /// Where the block begins; several column dims in one block are walked from their first point on instead.
   long block_offset(const Access& access, long reduced_outer) const {
     long offset = p0_ * access.p;
-    if (plan_.space.has_one_stride(access)) offset += dot(q0_, access.q_extents, access.q);
+    if (access.q.size() == 1) {
+      offset += q0_ * access.q[0];
+    } else if (plan_.space.in_stretches) {
+      offset += dot(q0_, access.q_extents, access.q);
+    }
     if (!plan_.space.reduced_outer.empty())
       offset += dot(reduced_outer, plan_.space.reduced_outer, access.reduced_outer);
     return offset;
@@ -263,7 +267,7 @@ class LoopWorker {
     for_each_patch({rows_of(step), access.p, values_pitch}, columns_of(step, access), splat ? 0 : 1, move);
   }
 
-  void run_load(const TileStep& step) {
+  [[gnu::noinline]] void run_load(const TileStep& step) {
     const auto operand = static_cast<std::size_t>(step.access);
     Transfer t;
     t.memory = block_address_[operand];
@@ -294,7 +298,7 @@ class LoopWorker {
     step.transfer(t);
   }
 
-  void run_gather(const TileStep& step) {
+  [[gnu::noinline]] void run_gather(const TileStep& step) {
     const auto operand = static_cast<std::size_t>(step.access);
     const Access& access = plan_.space.operands[operand];
     const View index = view(step.in[0], step.has_p, step.has_q);
@@ -317,7 +321,7 @@ class LoopWorker {
                 plan_.gathered[operand], element_size(operand), bad_);
   }
 
-  void run_store(const TileStep& step) {
+  [[gnu::noinline]] void run_store(const TileStep& step) {
     const auto operand = static_cast<std::size_t>(step.access);
     const View from = view(step.in[0], step.has_p, step.has_q);
     const std::byte* values = from.data;
@@ -352,7 +356,7 @@ class LoopWorker {
         });
   }
 
-  void run_iota(const TileStep& step) {
+  [[gnu::noinline]] void run_iota(const TileStep& step) {
     const Access& access = plan_.space.iotas[static_cast<std::size_t>(step.access)];
     const long start = dot(outer_, plan_.space.outer, access.outer) + block_offset(access, reduced_outer_);
     auto* const values = reinterpret_cast<std::int64_t*>(data_of(step.out));

@@ -15,7 +15,8 @@ constexpr long whole_row_limit =
     2048;  // rows up to here are held whole in registers, several if they are short
 constexpr long transposed_block = 32;  // most rows of the tile where an operand is read across them
 constexpr long tiny_inner = 32;        // inner extents below this are joined with the next dims
-constexpr long tiny_tile = 512;        // so are dims of which a tile would have fewer elements
+constexpr long tiny_tile = 256;        // so are dims of which a tile would have fewer elements
+constexpr long tiny_rows = 512;        // of a reduction: the same
 constexpr long tiny_row = 16;
 constexpr long few_columns = 8;     // below, rows are faster though their elements lie apart
 constexpr long long_stretch = 128;  // of columns along one dim: worth a block of its own
@@ -111,7 +112,7 @@ bool prefers_columns(const std::vector<Dim>& kept, const std::vector<Dim>& row,
   // Rows of a few elements, as the classes of a pixel: many of them side by side fill the vectors.
   const long length = points(row);
   if (length < tiny_row && kept.back().extent >= tiny_inner) return true;
-  if (joins && kept.size() > 1 && length * kept.back().extent < tiny_tile) return true;
+  if (joins && kept.size() > 1 && length * kept.back().extent < tiny_rows) return true;
   if (kept.back().extent < few_columns) return false;
   long rows_votes = 0;
   long columns_votes = 0;
@@ -193,7 +194,7 @@ Parts split_rows(std::vector<Dim> kept, std::vector<Dim> row, std::size_t operan
 Parts split_columns(std::vector<Dim> kept, std::vector<Dim> row, bool join_tiny) {
   Parts parts;
   const long length = points(row);
-  while (!kept.empty() && (parts.q.empty() || (join_tiny && points(parts.q) * length < tiny_tile)))
+  while (!kept.empty() && (parts.q.empty() || (join_tiny && points(parts.q) * length < tiny_rows)))
     parts.q.insert(parts.q.begin(), take_back(kept));
   parts.outer = std::move(kept);
   parts.p.push_back(take_back(row));

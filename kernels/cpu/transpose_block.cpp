@@ -43,6 +43,27 @@ void transpose_block(long rows, long cols, const float* source, long source_stri
 
 namespace {
 
+/// 1 to 64 bytes: two pieces of one size, which may overlap.
+static TENON_INLINE void copy_bytes(void* to, const void* from, long count) {
+  char* const target = static_cast<char*>(to);
+  const char* const source = static_cast<const char*>(from);
+  const auto copy = [&](auto piece) {
+    constexpr long size = sizeof piece;
+    __builtin_memcpy(&piece, source, size);
+    __builtin_memcpy(target, &piece, size);
+    __builtin_memcpy(&piece, source + count - size, size);
+    __builtin_memcpy(target + count - size, &piece, size);
+  };
+  typedef char Quarter __attribute__((vector_size(16)));
+  typedef char Half __attribute__((vector_size(32)));
+  if (count >= 32) return copy(Half{});
+  if (count >= 16) return copy(Quarter{});
+  if (count >= 8) return copy(std::uint64_t{});
+  if (count >= 4) return copy(std::uint32_t{});
+  if (count >= 2) return copy(std::uint16_t{});
+  copy(char{});
+}
+
 /// Tiles whose elements lie in vectors of 32 bits: how many rows and columns they have, and their
 /// transposition. Of small elements, those of several rows are one lane.
 template <class T>
@@ -50,12 +71,12 @@ struct SmallTile {
   typedef T Row __attribute__((vector_size(VL * sizeof(T)), aligned(sizeof(T)), may_alias));
   static constexpr int rows_of_lane = 4 / sizeof(T);
   static constexpr int rows = VL * rows_of_lane, cols = VL;
-  /// Of the rows of a lane, VL columns.
-  static TENON_INLINE vf lanes_of(const T* source, long source_stride) {
+  /// Of the rows of a lane, VL columns. Behind the last row, it is repeated.
+  static TENON_INLINE vf lanes_of(const T* source, long source_stride, long last = rows) {
     vu lanes{};
     TENON_UNROLL
     for (int part = 0; part < rows_of_lane; part++) {
-      const T* const row = source + part * source_stride;
+      const T* const row = source + (part < last ? part : last) * source_stride;
       lanes |= __builtin_convertvector(*reinterpret_cast<const Row*>(row), vu) << (8 * sizeof(T) * part);
     }
     return reinterpret_cast<vf>(lanes);
@@ -76,6 +97,23 @@ struct SmallTile {
     transpose(r);
     TENON_UNROLL
     for (int i = 0; i < VL; i++) store(reinterpret_cast<float*>(target + i * target_stride), r[i]);
+  }
+  /// The first rows of one.
+  static TENON_INLINE void run_rows(long some, const T* source, long source_stride, T* target,
+                                    long target_stride) {
+    vf r[VL];
+    TENON_UNROLL
+    for (int i = 0; i < VL; i++) {
+      const long row = i * rows_of_lane;
+      r[i] = row < some ? lanes_of(source + row * source_stride, source_stride, some - 1 - row) : vf{};
+    }
+    transpose(r);
+    TENON_UNROLL
+    for (int i = 0; i < VL; i++) {
+      T column[rows];
+      store(reinterpret_cast<float*>(column), r[i]);
+      copy_bytes(target + i * target_stride, column, some * static_cast<long>(sizeof(T)));
+    }
   }
 };
 /// Elements of two lanes.
@@ -100,6 +138,13 @@ struct DoubleTile {
   }
 };
 
+template <class T>
+static void transpose_elements(long rows, long cols, const T* source, long source_stride, T* target,
+                               long target_stride) {
+  for (long c = 0; c < cols; c++)
+    for (long r = 0; r < rows; r++) target[c * target_stride + r] = source[r * source_stride + c];
+}
+
 template <class Tile, class T>
 static void transpose_tiles(long rows, long cols, const T* source, long source_stride, T* target,
                             long target_stride) {
@@ -107,12 +152,23 @@ static void transpose_tiles(long rows, long cols, const T* source, long source_s
     if (rows == Tile::rows_of_lane && target_stride == rows)
       return Tile::run_lanes(cols, source, source_stride, target);
   const long whole_rows = rows / Tile::rows * Tile::rows, whole_cols = cols / Tile::cols * Tile::cols;
+  long done_rows = whole_rows;  // of whole columns
   for (long c = 0; c < whole_cols; c += Tile::cols)
     for (long r = 0; r < whole_rows; r += Tile::rows)
       Tile::run(source + r * source_stride + c, source_stride, target + c * target_stride + r, target_stride);
-  for (long c = 0; c < cols; c++)
-    for (long r = c < whole_cols ? whole_rows : 0; r < rows; r++)
-      target[c * target_stride + r] = source[r * source_stride + c];
+  if constexpr (requires { Tile::rows_of_lane; }) {
+    constexpr long few = 8;
+    if (rows - whole_rows >= few) {
+      for (long c = 0; c < whole_cols; c += Tile::cols)
+        Tile::run_rows(rows - whole_rows, source + whole_rows * source_stride + c, source_stride,
+                       target + c * target_stride + whole_rows, target_stride);
+      done_rows = rows;
+    }
+  }
+  transpose_elements(rows - done_rows, whole_cols, source + done_rows * source_stride, source_stride,
+                     target + done_rows, target_stride);
+  transpose_elements(rows, cols - whole_cols, source + whole_cols, source_stride,
+                     target + whole_cols * target_stride, target_stride);
 }
 
 }  // namespace

@@ -67,6 +67,12 @@ TEST_P(Copy, OfEveryElementSizeAndLayout) {
     expect_copy(size, {37, 41, 51}, {41 * 60 + 7, 60, -1}, {41 * 51, 51, 1}, 50);
     expect_copy(size, {70, 133}, {1, 75}, {133 + 3, 1});
     expect_copy(size, {4, 0, 3}, {3, 3, 1}, {3, 3, 1});
+    expect_copy(size, {4, 0, 3}, {3, 3, 9}, {9, 3, 1});
+    expect_copy(size, {9, 2, 11, 2, 5}, {11 * 20, 2, 20, 1, 4}, {2 * 110, 110, 10, 5, 1});  // pixel shuffle
+    expect_copy(size, {9, 2, 11, 2, 5}, {2 * 110, 110, 10, 5, 1}, {11 * 20, 2, 20, 1, 4});  // and back
+    expect_copy(size, {300, 3, 7, 3}, {9, 3, 0, 1}, {63 + 5, 21, 3, 1});                    // tiles of few
+    expect_copy(size, {1000, 3}, {5, 1}, {4, 1});                                           // short rows
+    expect_copy(size, {90, 4, 6}, {-24, 1, -4}, {24, 6, 1}, 89 * 24 + 20);
     expect_copy(size, {1, 1, 9}, {77, 5, 2}, {1, 1, 1});
   }
 }
