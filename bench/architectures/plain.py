@@ -54,33 +54,6 @@ def detector():
     return Detector().eval(), (torch.rand(1, 3, 256, 256),)
 
 
-class Unet3d(nn.Module):
-    def __init__(self, width: int = 16):
-        super().__init__()
-
-        def block(inputs, outputs):
-            return nn.Sequential(
-                nn.Conv3d(inputs, outputs, 3, padding=1), nn.InstanceNorm3d(outputs, affine=True), nn.LeakyReLU(0.01),
-                nn.Conv3d(outputs, outputs, 3, padding=1), nn.InstanceNorm3d(outputs, affine=True), nn.LeakyReLU(0.01),
-            )  # fmt: skip
-
-        self.down = nn.ModuleList([block(1, width), block(width, 2 * width), block(2 * width, 4 * width)])
-        self.raise_ = nn.ModuleList([nn.ConvTranspose3d(4 * width, 2 * width, 2, 2), nn.ConvTranspose3d(2 * width, width, 2, 2)])
-        self.up = nn.ModuleList([block(4 * width, 2 * width), block(2 * width, width)])
-        self.head = nn.Conv3d(width, 3, 1)
-
-    def forward(self, x):
-        a = self.down[0](x)
-        b = self.down[1](functional.max_pool3d(a, 2))
-        c = self.down[2](functional.max_pool3d(b, 2))
-        b = self.up[0](torch.cat([self.raise_[0](c), b], 1))
-        return self.head(self.up[1](torch.cat([self.raise_[1](b), a], 1))).softmax(1)
-
-
-def unet_3d():
-    return Unet3d().eval(), (torch.randn(1, 1, 32, 32, 32),)
-
-
 class Separation(nn.Module):
     """Masks of a learned spectrum from a column of dilated depthwise convolutions over time."""
 
@@ -198,3 +171,37 @@ class PointNet(nn.Module):
 
 def pointnet():
     return PointNet().eval(), (torch.randn(1, 3, 1024),)
+
+
+class SelectiveScan(nn.Module):
+    """A state space whose step sizes depend on the input, step by step."""
+
+    def __init__(self, width: int = 128, states: int = 16, steps: int = 32):
+        super().__init__()
+        self.states, self.steps = states, steps
+        self.spread, self.local = nn.Linear(64, 2 * width), nn.Conv1d(width, width, 4, groups=width, padding=3)
+        self.choose, self.step = nn.Linear(width, 8 + 2 * states), nn.Linear(8, width)
+        self.decay, self.skip = nn.Parameter(-torch.rand(width, states)), nn.Parameter(torch.rand(width))
+        self.last = nn.Linear(width, 64)
+
+    def forward(self, x):
+        x, gate = self.spread(x).chunk(2, -1)
+        x = functional.silu(self.local(x.transpose(1, 2))[..., : self.steps].transpose(1, 2))
+        step, inward, outward = self.choose(x).split([8, self.states, self.states], -1)
+        step = functional.softplus(self.step(step)).unsqueeze(-1)
+        kept, added = torch.exp(step * self.decay), step * inward.unsqueeze(2) * x.unsqueeze(-1)
+        state, outputs = torch.zeros_like(added[:, 0]), []
+        for t in range(self.steps):
+            state = kept[:, t] * state + added[:, t]
+            outputs.append((state * outward[:, t, None]).sum(-1))
+        return self.last((torch.stack(outputs, 1) + x * self.skip) * functional.silu(gate))
+
+
+def selective_scan():
+    return SelectiveScan().eval(), (torch.randn(1, 32, 64),)
+
+
+def digits():
+    layers = [nn.Conv2d(1, 6, 5, padding=2), nn.Tanh(), nn.AvgPool2d(2), nn.Conv2d(6, 16, 5), nn.Tanh(), nn.AvgPool2d(2), nn.Flatten()]
+    layers += [nn.Linear(400, 120), nn.Tanh(), nn.Linear(120, 84), nn.Tanh(), nn.Linear(84, 10)]
+    return nn.Sequential(*layers).eval(), (torch.rand(8, 1, 28, 28),)

@@ -2,7 +2,7 @@
 
 import torch
 
-from bench.architectures import plain
+from bench.architectures import generators, plain, volumes
 from models.zoo import Architecture, Tensors
 from models.zoo.torchvision_without_extension import import_torchvision
 
@@ -133,12 +133,22 @@ ARCHITECTURES: dict[str, Architecture] = {
     "mobilenet_pyramid": pyramid("mobilenet_v3_large", 320, fpn=True),
     "super_resolution": plain.super_resolution,
     "detector_head": plain.detector,
+    "style": generators.style,
+    "image_generator": generators.image_generator,
+    "denoiser": generators.denoiser,
+    "small_super_resolution": generators.small_super_resolution,
+    "image_decoder": generators.image_decoder,
+    "restorer": generators.restorer,
+    "digits": plain.digits,
     # video and flow
     "r3d_18": torchvision("video.r3d_18", (1, 3, 8, 64, 64)),
     "mc3_18": torchvision("video.mc3_18", (1, 3, 8, 64, 64)),
     "r2plus1d_18": torchvision("video.r2plus1d_18", (1, 3, 8, 64, 64)),
     "s3d": torchvision("video.s3d", (1, 3, 16, 224, 224)),
-    "unet_3d": plain.unet_3d,
+    "unet_3d": volumes.unet_3d,
+    "volumes": volumes.volumes,
+    "thin_video": volumes.thin_video,
+    "plain_video": volumes.plain_video,
     "raft_small": torchvision("optical_flow.raft_small", (1, 3, 128, 128), (1, 3, 128, 128)),
     # text
     "distilbert": words("DistilBertModel", "DistilBertConfig", 64),
@@ -156,4 +166,5 @@ ARCHITECTURES: dict[str, Architecture] = {
     "gru_tagger": plain.gru_tagger,
     "dilated_tcn": plain.dilated_tcn,
     "pointnet": plain.pointnet,
+    "selective_scan": plain.selective_scan,
 }
