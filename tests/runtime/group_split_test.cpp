@@ -156,8 +156,8 @@ TEST(GroupSplit, PlansOfPartsComputeTheSameInMoreSteps) {
 
 // The nodes around a split group are planned once each, in their order.
 TEST(GroupSplit, WhatSurroundsItIsPlannedAsItWas) {
-  const auto graph = graph_of(R"(graph g(%x: f32[3,8], %y: f32[3,8]) {
-  %1 = matmul(%x, %y, transpose_b=true) : f32[3,3]
+  const auto graph = graph_of(R"(graph g(%x: f32[3,8], %y: f32[8,3]) {
+  %1 = matmul(%x, %y) : f32[3,3]
   %2 = fused { mul(%1, %1); tanh; sub(_, %1) } : f32[3,3]
   %3 = fused { exp(%2); neg } : f32[3,3]
   %4 = concat(%2, %3, axis=0) : f32[6,3]
