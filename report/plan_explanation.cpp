@@ -46,6 +46,8 @@ class Explanation {
                             info.kernel == info.op ? "" : fmt::format(": {}", info.kernel));
       } else if (i == choice->first_step) {
         add(*choice, indent);
+        for (auto part = choice + 1; part != plan.choices.end() && part->is_part; ++part)
+          add(*part, fmt::format("{}      ", indent));
       }
       for (const auto& inner : plan.steps[i]->plans()) add(*inner, fmt::format("{}      ", indent));
     }

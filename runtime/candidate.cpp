@@ -11,11 +11,11 @@ std::string scheduled(const std::string& kernel, const Schedule& schedule) {
 }
 
 Decision least_estimate(const Group&, std::span<const CandidateInfo> candidates) {
-  const auto least =
-      std::min_element(candidates.begin(), candidates.end(),
-                       [](const CandidateInfo& a, const CandidateInfo& b) { return a.seconds < b.seconds; });
+  const auto rank = [](const CandidateInfo& c) { return std::pair(c.splits_before > 0, c.seconds); };
+  const auto least = std::ranges::min_element(candidates, {}, rank);
+  const auto wholes = std::ranges::count(candidates, 0U, &CandidateInfo::splits_before);
   return {static_cast<std::size_t>(least - candidates.begin()),
-          candidates.size() == 1 ? "the only candidate" : "the least estimate"};
+          wholes == 1 ? "the only candidate" : "the least estimate"};
 }
 
 }  // namespace tenon

@@ -34,6 +34,9 @@ struct CandidateInfo {
   std::string weights = {};  // the form that they are packed in; empty: they are read as they are
   std::size_t scratch_bytes = 0;
   Knobs knobs = {};  // of the schedules that it can run by
+  /// The group in two parts, of which the second begins with this member (group_split.h); 0: as a whole. An
+  /// estimate never takes it.
+  std::size_t splits_before = 0;
 };
 
 /// The name of a kernel that runs by a schedule: "gemm+bias (block=half)", or as it is by its own rule.
@@ -55,10 +58,12 @@ struct Choice {
   std::string key;    // choice_key (runtime/tuning/choices.h)
   std::string source;
   std::vector<CandidateInfo> candidates;  // the kernel of the one that is taken has its schedule (scheduled)
+  std::vector<CandidateInfo> splits;      // the group in two parts; one that is taken is among the candidates
   std::size_t taken = 0;
   std::string why;
   std::size_t first_step = 0, steps = 0;   // of the plan
   std::optional<std::size_t> joined = {};  // no step of its own: what it computes is a part of this one
+  bool is_part = false;  // of the split group before it, whose steps have its own among them
 };
 
 /// Which candidate is taken, and why. There is one at least.
@@ -70,7 +75,7 @@ struct Decision {
 /// Sessions call it from each thread that plans.
 using Chooser = std::function<Decision(const Group&, std::span<const CandidateInfo>)>;
 
-/// The least estimate; of equal ones the first.
+/// The least estimate of the group as a whole; of equal ones the first.
 Decision least_estimate(const Group&, std::span<const CandidateInfo>);
 
 }  // namespace tenon

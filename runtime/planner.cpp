@@ -21,6 +21,7 @@
 #include "runtime/centred_bytes.h"
 #include "runtime/constant_value.h"
 #include "runtime/decompose.h"
+#include "runtime/group_split.h"
 #include "runtime/joined_steps.h"
 #include "runtime/shared/general.h"
 #include "runtime/shared/transfer.h"
@@ -79,25 +80,8 @@ std::unique_ptr<Plan> Planner::plan() {
   Node* node = nodes.empty() ? nullptr : nodes.front().get();
   Count count("nodes", nodes.size());
   while (node) {
-    current_ = node;
     count.step();
-    if (const auto taken = known_branch(*node)) {
-      node = graph_->body().inline_region(node, *taken);
-      continue;
-    }
-    if (!computes_nothing(*node) && !fold(*node) && !lower(*node)) {
-      if (Node* const prologue = split_prologue(*node)) {
-        node = prologue;
-        continue;
-      }
-      if (has_parts(*node)) {
-        node = decompose(*node);
-        continue;
-      }
-      refuse(*node);
-    }
-    assignment_.finish(*node);
-    node = graph_->body().next(node);
+    node = plan_node(*node);
   }
   copy_results();
   if (!refused_.empty()) throw refusal();
@@ -117,6 +101,25 @@ std::unique_ptr<Plan> Planner::plan() {
   for (const Value* result : graph_->body().results()) plan->outputs.push_back(result->type());
   plan->graph = std::move(graph_);
   return plan;
+}
+
+// Returns the node to go on with: the next one, or the first of those that stand for this one now.
+Node* Planner::plan_node(Node& node) {
+  current_ = &node;
+  Region& body = graph_->body();
+  if (const auto taken = known_branch(node)) return body.inline_region(&node, *taken);
+  if (!computes_nothing(node) && !fold(node)) {
+    Node* const next = body.next(&node);
+    const Lowered lowered = lower(node);
+    if (lowered == Lowered::in_parts) return next;
+    if (lowered == Lowered::not_at_all) {
+      if (Node* const prologue = split_prologue(node)) return prologue;
+      if (has_parts(node)) return decompose(node);
+      refuse(node);
+    }
+  }
+  assignment_.finish(node);
+  return body.next(&node);
 }
 
 void Planner::lay_out_buffers(Plan& plan) {
@@ -281,7 +284,20 @@ bool Planner::computes_nothing(const Node& node) {
   return true;
 }
 
-bool Planner::lower(Node& node) {
+// The group in two parts takes as long as the whole and what moves through memory between them.
+std::vector<CandidateInfo> Planner::splits(const Group& group, std::span<const CandidateInfo> wholes) const {
+  const CandidateInfo& least = *std::ranges::min_element(wholes, {}, &CandidateInfo::seconds);
+  std::vector<CandidateInfo> splits;
+  for (GroupSplit& split : splits_of(group))
+    splits.push_back({.kernel = std::move(split.name),
+                      .work = {.flops = least.work.flops, .bytes = least.work.bytes + split.bytes},
+                      .seconds = least.seconds + estimate(0, split.bytes),
+                      .splits_before = split.before});
+  return splits;
+}
+
+// Of a node that is lowered in parts nothing is left.
+Planner::Lowered Planner::lower(Node& node) {
   if (node.is<Fused>() && device_.lowerings_of(Group(node)).empty()) decompose_composites(node.region());
   const Group group(node);
   std::vector<Candidate> candidates;
@@ -290,7 +306,7 @@ bool Planner::lower(Node& node) {
   };
   for (const OpLowering* l : device_.lowerings_of(group)) add(l->lower);
   for (const GeneralLowering& g : device_.general) add(g.lower);
-  if (candidates.empty()) return false;
+  if (candidates.empty()) return Lowered::not_at_all;
 
   Choice choice{.group = group_text(group),
                 .key = choice_key(group),
@@ -300,19 +316,30 @@ bool Planner::lower(Node& node) {
     choice.candidates.push_back(c.info);
     choice.candidates.back().knobs = c.info.knobs | device_.knobs;
   }
-  Decision decision = open_.choose(group, choice.candidates);
-  TENON_CHECK(decision.candidate < candidates.size());
-  choice.taken = decision.candidate;
+  choice.splits = splits(group, choice.candidates);
+  std::vector<CandidateInfo> all = choice.candidates;
+  all.insert(all.end(), choice.splits.begin(), choice.splits.end());
+  Decision decision = open_.choose(group, all);
+  TENON_CHECK(decision.candidate < all.size());
+  choice.taken = std::min(decision.candidate, candidates.size());
+  if (choice.taken == candidates.size()) choice.candidates.push_back(all[decision.candidate]);
   choice.why = std::move(decision.why);
   CandidateInfo& taken = choice.candidates[choice.taken];
   TENON_CHECK(taken.knobs.have(decision.schedule));
   taken.kernel = scheduled(taken.kernel, decision.schedule);
   kernel_ = taken.kernel;
   schedule_ = decision.schedule;
-  candidates[choice.taken].emit(*this, group);
-  choice.steps = steps_.size() - choice.first_step;
+  const std::size_t splits_before = taken.splits_before, number = choices_.size();
   choices_.push_back(std::move(choice));
-  return true;
+  if (splits_before == 0) {
+    candidates[choices_[number].taken].emit(*this, group);
+  } else {
+    Node* const end = graph_->body().next(&node);
+    for (Node* part = split_group(node, splits_before); part != end;) part = plan_node(*part);
+    for (std::size_t i = number + 1; i < choices_.size(); ++i) choices_[i].is_part = true;
+  }
+  choices_[number].steps = steps_.size() - choices_[number].first_step;
+  return splits_before == 0 ? Lowered::as_it_is : Lowered::in_parts;
 }
 
 void Planner::refuse(const Node& node) {

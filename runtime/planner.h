@@ -92,7 +92,10 @@ class Planner {
   bool fold_widened_codes(const Node&);
   bool fold(const Node& node);
   bool computes_nothing(const Node& node);
-  bool lower(Node& node);
+  enum class Lowered { not_at_all, as_it_is, in_parts };
+  Lowered lower(Node& node);
+  std::vector<CandidateInfo> splits(const Group& group, std::span<const CandidateInfo> wholes) const;
+  Node* plan_node(Node& node);
   void refuse(const Node& node);
   Error refusal() const;
   void copy_results();

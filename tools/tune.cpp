@@ -170,7 +170,7 @@ int tune_model(TuneVerb o, const CLI::App& verb) {
 
 void add_tune(CLI::App& app, int& exit_code) {
   auto* verb = app.add_subcommand(
-      "tune", "Measure the kernels that the planner can choose from, and keep the fastest");
+      "tune", "Measure the kernels, schedules and splits that plans can have, and keep the fastest");
   auto o = std::make_shared<TuneVerb>();
   o->model.add_model(*verb);
   o->model.add_run(*verb);

@@ -19,6 +19,7 @@ std::map<std::string, std::vector<GroupPlace>> places_of(const Plan& plan) {
   std::map<std::string, std::vector<GroupPlace>> places;
   std::map<std::size_t, std::set<std::string>> keys;  // of each step
   const auto put = [&](const Choice& choice, std::size_t first, std::size_t steps) {
+    if (choice.is_part) return;
     auto& of_key = places[choice.key];
     keys[first].insert(choice.key);
     if (!of_key.empty() && of_key.back().first_step == first) return;

@@ -14,7 +14,8 @@ struct GroupPlace {
 };
 
 /// By key, in the plan's order. Groups of regions and of stages that were planned so far are computed by the
-/// step that runs them, groups whose step was joined by the one that it is a part of. Views have no place.
+/// step that runs them, groups whose step was joined by the one that it is a part of. Views and the parts of
+/// split groups have no place.
 std::map<std::string, std::vector<GroupPlace>> places_of(const Plan&);
 /// Everything that there was to choose from, in the plan and inside of its steps.
 std::vector<const Choice*> choices_of(const Plan&);

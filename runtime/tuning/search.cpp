@@ -30,10 +30,10 @@ using Places = std::map<std::string, std::vector<GroupPlace>>;
 struct Open {
   std::size_t group = 0;                  // of the report
   std::vector<CandidateInfo> candidates;  // the incumbent first
-  bool tries_settings = false;
+  bool is_worth_it = false;
   std::set<std::string> tried = {};
   TunedChoice best = {};
-  enum class Stage { kernels, settings, together, done } stage = Stage::kernels;
+  enum class Stage { kernels, settings, together, splits, done } stage = Stage::kernels;
   std::deque<std::string> left = {};  // of this stage
 };
 
@@ -134,13 +134,14 @@ class Search {
       at->second = std::size_t(-1);
       if (!base_places_.contains(choice->key)) continue;
       const CandidateInfo& incumbent = choice->candidates[choice->taken];
-      Open open{.candidates = {incumbent}, .tries_settings = share.at(choice->key) >= least_share};
-      for (std::size_t i = 0; i < choice->candidates.size(); ++i) {
-        const CandidateInfo& c = choice->candidates[i];
-        if (i != choice->taken && c.kernel != "reference" && c.seconds <= worst_estimate * incumbent.seconds)
-          open.candidates.push_back(c);
-      }
-      const bool has_settings = open.tries_settings && !settings_of(incumbent).empty();
+      Open open{.candidates = {incumbent}, .is_worth_it = share.at(choice->key) >= least_share};
+      const auto add = [&](const CandidateInfo& c) {
+        if (c.seconds <= worst_estimate * incumbent.seconds) open.candidates.push_back(c);
+      };
+      for (std::size_t i = 0; i < choice->candidates.size(); ++i)
+        if (i != choice->taken && choice->candidates[i].kernel != "reference") add(choice->candidates[i]);
+      if (open.is_worth_it) std::ranges::for_each(choice->splits, add);
+      const bool has_settings = open.is_worth_it && !settings_of(incumbent).empty();
       if (open.candidates.size() == 1 && !has_settings) continue;
       at->second = report_.groups.size();
       open.group = at->second;
@@ -152,15 +153,18 @@ class Search {
                                 .incumbent = taken,
                                 .incumbent_estimated_ms = 1e3 * incumbent.seconds,
                                 .taken = taken});
-      begin_with_what_is_known(std::move(open), choice->candidates);
+      begin_with_what_is_known(std::move(open), *choice);
     }
   }
 
-  void begin_with_what_is_known(Open open, std::span<const CandidateInfo> candidates) {
+  void begin_with_what_is_known(Open open, const Choice& choice) {
     TunedGroup& group = report_.groups[open.group];
     open.best = {.group = group.group, .candidate = group.incumbent};
     const TunedChoice* tuned = tuning_.find(group.key);
-    if (tuned && !options_.again && candidate_named(candidates, tuned->candidate)) {
+    const auto is_there = [&](const std::string& name) {
+      return candidate_named(choice.candidates, name) || candidate_named(choice.splits, name);
+    };
+    if (tuned && !options_.again && is_there(tuned->candidate)) {
       open.best = *tuned;
       open.tried = {tuned->tried.begin(), tuned->tried.end()};
       group.taken = tuned->candidate;
@@ -189,6 +193,16 @@ class Search {
     return best ? best->candidate : 0;
   }
 
+  // Than the incumbent, the least estimates first.
+  static std::vector<std::string> others(const Open& open, bool are_splits) {
+    std::vector<CandidateInfo> found(open.candidates.begin() + 1, open.candidates.end());
+    std::erase_if(found, [&](const CandidateInfo& c) { return (c.splits_before > 0) != are_splits; });
+    std::ranges::stable_sort(found, {}, &CandidateInfo::seconds);
+    std::vector<std::string> names;
+    for (const CandidateInfo& c : found) names.push_back(candidate_name(c));
+    return names;
+  }
+
   // Lists what this stage tries, or goes on to the next where it tries nothing.
   void begin(Open& open, Open::Stage stage) {
     open.stage = stage;
@@ -198,14 +212,10 @@ class Search {
     const std::size_t base = base_of_settings(open);
     const CandidateInfo& kernel = open.candidates[base];
     switch (stage) {
-      case Open::Stage::kernels: {
-        std::vector<CandidateInfo> others(open.candidates.begin() + 1, open.candidates.end());
-        std::ranges::stable_sort(others, {}, &CandidateInfo::seconds);
-        for (const CandidateInfo& c : others) add(candidate_name(c));
-        break;
-      }
+      case Open::Stage::kernels: std::ranges::for_each(others(open, false), add); break;
+      case Open::Stage::splits: std::ranges::for_each(others(open, true), add); break;
       case Open::Stage::settings:
-        if (!open.tries_settings) break;
+        if (!open.is_worth_it) break;
         for (const Schedule& s : settings_of(kernel)) add(candidate_name(kernel, s));
         break;
       case Open::Stage::together: {
@@ -257,9 +267,10 @@ class Search {
     std::size_t most = 1, shared = 0;
     for (const Open& open : open_) {
       std::size_t rounds = open.left.size();
-      if (open.stage == Open::Stage::kernels && open.tries_settings)
+      if (open.stage == Open::Stage::kernels && open.is_worth_it)
         rounds += settings_of(open.candidates.front()).size();
-      if (open.stage < Open::Stage::together && open.tries_settings) ++rounds;
+      if (open.stage < Open::Stage::together && open.is_worth_it) ++rounds;
+      if (open.stage < Open::Stage::splits) rounds += others(open, true).size();
       const auto& places = base_places_.at(report_.groups[open.group].key);
       if (std::ranges::any_of(places, &GroupPlace::is_shared))
         shared += rounds;
@@ -402,7 +413,7 @@ class Search {
       const auto at = candidate.find(" order ");
       return at == std::string::npos ? std::string() : candidate.substr(at, candidate.find(" weights ") - at);
     };
-    return order(group.taken) != order(group.incumbent);
+    return !order(group.taken).empty() && order(group.taken) != order(group.incumbent);
   }
 
   void revert(const std::function<bool(const TunedGroup&)>& which) {

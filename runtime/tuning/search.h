@@ -45,12 +45,12 @@ struct TuneReport {
 };
 
 /// First the other kernels in the order of their estimates, then the settings of the fastest one's knobs, one
-/// at a time, then those that help at once; in the end what was found is measured once more. A candidate is
-/// taken where its time lies below the incumbent's with the whole interval. What `tuning` holds as tried
-/// already is not measured again, unless options say so; what is found is put there. In the end a run with
-/// all of them is timed in turns with one without, and outputs are compared: where it is no faster or does
-/// not agree, those found here that change orders in memory are left out, and if that does not help, all
-/// found here.
+/// at a time, then those that help at once, then the group in two parts (group_split.h); in the end what was
+/// found is measured once more. A candidate is taken where its time lies below the incumbent's with the whole
+/// interval. What `tuning` holds as tried already is not measured again, unless options say so; what is found
+/// is put there. In the end a run with all of them is timed in turns with one without, and outputs are
+/// compared: where it is no faster or does not agree, those found here that change orders in memory are left
+/// out, and if that does not help, all found here.
 TuneReport tune(const std::shared_ptr<const Graph>&, std::span<const Tensor> inputs, const Device&,
                 int threads, Tuning& tuning, const TuneOptions& = {});
 

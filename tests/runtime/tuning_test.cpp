@@ -4,8 +4,10 @@
 
 #include "base/error.h"
 #include "base/temporary_path.h"
+#include "ir/ops/control.h"
 #include "ir/ops/linear.h"
 #include "runtime/planner.h"
+#include "runtime/tuning/group_places.h"
 #include "runtime/tuning/search.h"
 #include "tests/runtime/reference.h"
 
@@ -94,6 +96,35 @@ TEST(Tuning, WhatIsNoCandidateAnyMoreIsPassedOver) {
   tuning.put(choice_of(*plan).key, {.candidate = "a kernel of another version"});
   const auto tuned = plan_of(conv, tuning.chooser());
   EXPECT_EQ(choice_of(*tuned).taken, choice_of(*plan).taken);
+}
+
+constexpr const char* fused = R"(graph g(%x: f32[64,256], %r: f32[64,256]) {
+  @w : f32[256,256]
+  %1 = fused linear(%x, @w) { add(_, %r); relu } : f32[64,256]
+  return %1
+}
+)";
+
+TEST(Tuning, APlanTakesTheSplitThatWasMeasured) {
+  const auto plan = plan_of(fused);
+  Tuning tuning(cpu_device(), 1), read(cpu_device(), 1);
+  tuning.put(plan->choices[0].key, {.candidate = "split before add", .ms = 0.5, .incumbent_ms = 0.7});
+  read.read(tuning.lines(), "lines");
+  const auto tuned = plan_of(fused, read.chooser());
+  const Choice& choice = tuned->choices[0];
+  EXPECT_EQ(choice.candidates[choice.taken].kernel, "split before add");
+  EXPECT_EQ(choice.why, "measured: 0.5 ms, that of the least estimate 0.7 ms");
+  EXPECT_GT(tuned->steps.size(), plan->steps.size());
+  EXPECT_NE(tuned->text().find("[loop] add+relu"), std::string::npos) << tuned->text();
+}
+
+TEST(Tuning, ASplitThatIsNoneAnyMoreIsPassedOver) {
+  const auto plan = plan_of(fused);
+  for (const char* split : {"split before gelu", "split before add 2", "split before linear"}) {
+    Tuning tuning(cpu_device(), 1);
+    tuning.put(plan->choices[0].key, {.candidate = split});
+    EXPECT_EQ(plan_of(fused, tuning.chooser())->text(), plan->text()) << split;
+  }
 }
 
 TEST(Tuning, GroupsOfOneKeyComputeTheSame) {
@@ -287,6 +318,64 @@ TEST(Tuning, AWrongEstimateIsFound) {
   EXPECT_NE(report.groups[0].taken, "reference");
   EXPECT_LT(report.after_ms, report.before_ms);
   EXPECT_EQ(report.reverted, "");
+}
+
+// What the CPU has for single nodes; groups are left to the interpreter.
+std::vector<Candidate> slow_groups(const Planner& planner, const Group& group) {
+  std::vector<Candidate> candidates;
+  const auto add = [&](Lowering lower) {
+    for (Candidate& c : lower(planner, group))
+      if (!group.node().is<Fused>() || c.info.kernel == "reference") candidates.push_back(std::move(c));
+  };
+  for (const OpLowering* l : cpu_device().lowerings_of(group)) add(l->lower);
+  for (const GeneralLowering& l : cpu_device().general) add(l.lower);
+  return candidates;
+}
+
+TEST(Tuning, ASplitThatIsFasterIsTakenAndKept) {
+  static constexpr GeneralLowering general{"slow groups", slow_groups, [](const Op&) { return true; }};
+  Device device = cpu_device();
+  device.lowerings = {};
+  device.general = {&general, 1};
+  const std::shared_ptr<const Graph> graph = graph_of(R"(graph g(%x: f32[64,256]) {
+  @w : f32[256,256]
+  %1 = fused linear(%x, @w) { relu } : f32[64,256]
+  return %1
+}
+)");
+  const std::vector<Tensor> inputs = inputs_of(*graph, {});
+  Tuning tuning(device, 1);
+  const TuneReport report = tune(graph, inputs, device, 1, tuning, quick);
+  ASSERT_EQ(report.groups.size(), 1U);
+  EXPECT_EQ(report.groups[0].incumbent, "reference");
+  EXPECT_EQ(report.groups[0].taken, "split before relu");
+  EXPECT_EQ(report.reverted, "");
+  EXPECT_LT(report.after_ms, report.before_ms);
+  ASSERT_NE(tuning.find(report.groups[0].key), nullptr);
+  EXPECT_EQ(tuning.find(report.groups[0].key)->candidate, "split before relu");
+  EXPECT_EQ(tune(graph, inputs, device, 1, tuning, quick).known, 1U);
+}
+
+// One key's groups are split while another one's, which compute what a part does, have candidates of their
+// own.
+TEST(Tuning, PartsOfSplitGroupsAreNoOtherGroups) {
+  const auto plan = plan_of(R"(graph g(%x: f32[64,256], %r: f32[64,256]) {
+  @w : f32[256,256]
+  @v : f32[256,256]
+  %1 = fused linear(%x, @w) { add(_, %r); relu } : f32[64,256]
+  %2 = linear(%1, @v) : f32[64,256]
+  return %2
+}
+)",
+                            [](const Group& group, std::span<const CandidateInfo> candidates) {
+                              const auto split = candidate_named(candidates, "split before add");
+                              return split ? *split : least_estimate(group, candidates);
+                            });
+  const auto places = places_of(*plan);
+  EXPECT_EQ(places.size(), 2U);
+  EXPECT_EQ(places.at(plan->choices[0].key).at(0).candidate, "split before add");
+  EXPECT_EQ(places.at(plan->choices[0].key).at(0).steps, plan->choices[0].steps);
+  EXPECT_EQ(places.at(plan->choices.back().key).size(), 1U);
 }
 
 TEST(Tuning, KernelsWhoseOutputsDifferAreNotTaken) {
