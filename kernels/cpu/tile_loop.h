@@ -108,6 +108,7 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
   const int last_lanes = panels == 1 ? t.last_lanes : VL;
   constexpr int prefetch_ahead = 24;  // rows of B
   constexpr int line_words = 16;      // of a line of the cache
+  constexpr long short_run = 256;
   // Of C and the residual. It costs a shallow tile more than it saves.
   constexpr long deep = 256;
   const bool has_second_line = Vectors * VL > line_words && t.runs * t.run_length >= deep;
@@ -149,6 +150,9 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
     const float* later = t.later ? t.later : b;
     for (long s = 0; s < t.runs; s++) {
       const RowPointers<Rows, Uniform> a(t, t.a + (t.run_offsets ? t.run_offsets[s] : 0));
+      // Short runs lie anywhere: the next one is asked for while this one is read.
+      const bool next_is_near = s + 1 == t.runs || t.run_length > short_run;
+      const long ahead = next_is_near ? 3 * line_words : t.run_offsets[s + 1] - t.run_offsets[s];
       long k = 0;
       for (; k + Form::depth <= t.run_length; k += Form::depth) {
         if constexpr (panels == 1) {
@@ -159,7 +163,7 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
           if constexpr (Rows > 3 && Form::depth == 1) {
             if (k % line_words == 0) {
               TENON_UNROLL
-              for (int i = 0; i < Rows; i++) __builtin_prefetch(a.row_at(i) + k + 3 * line_words);
+              for (int i = 0; i < Rows; i++) __builtin_prefetch(a.row_at(i) + k + ahead);
             }
           }
           __builtin_prefetch(later, 0, 2);
