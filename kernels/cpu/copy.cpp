@@ -40,6 +40,7 @@ constexpr long few = 8;             // elements of a dim: no tile
 constexpr long few_elements = 512;  // of two dims: worth no piece of their own
 constexpr long short_row_bytes = 256;
 constexpr long box_elements = 2048;
+constexpr std::size_t max_box_dims = 16;
 
 struct Wide {
   std::uint64_t half[2];
@@ -165,7 +166,7 @@ long StridedCopy::elements_of(const std::vector<Dim>& dims) {
 
 bool StridedCopy::choose_box() {
   const std::size_t rank = outer_.size();
-  if (rank < 2 || element_size_ > 8 || outer_.back().source < 0) return false;
+  if (rank < 2 || rank > max_box_dims || element_size_ > 8 || outer_.back().source < 0) return false;
   const Dim &inner = outer_[rank - 1], &rows = outer_[rank - 2];
   const auto contiguous =
       std::find_if(outer_.begin(), outer_.end(), [](const Dim& d) { return d.source == 1; });
@@ -291,8 +292,7 @@ void StridedCopy::run_blocks(const std::byte* source, std::byte* target, long fi
 void StridedCopy::run_boxes(const std::byte* source, std::byte* target, long first, long last) const {
   const PatchFn move = patch_op(element_size_);
   const long blocks = blocks_of(box_[0].extent, box_rows_);
-  std::array<TileDim, 16> dims;
-  TENON_CHECK(box_.size() <= dims.size());
+  std::array<TileDim, max_box_dims> dims;
   for (std::size_t d = 0; d < box_.size(); ++d) dims[d] = {box_[d].extent, box_[d].source, box_[d].target};
   for (long piece = first; piece < last; ++piece) {
     const long row = piece % blocks * box_rows_;

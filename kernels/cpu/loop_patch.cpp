@@ -143,6 +143,7 @@ class PatchMove {
     if (count == 3) return f(Number<3>{});
     if (count == 4) return f(Number<4>{});
   }
+
   void move_apart() {
     if constexpr (size <= 2)
       if (p_.to_col == 1 && p_.cols >= p_.rows && p_.from_col >= 2 && p_.from_col <= 4)
@@ -165,6 +166,7 @@ class PatchMove {
       }
     }
   }
+
   Patch p_;
 };
 
