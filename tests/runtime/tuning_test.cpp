@@ -334,8 +334,10 @@ std::vector<Candidate> slow_groups(const Planner& planner, const Group& group) {
 
 TEST(Tuning, ASplitThatIsFasterIsTakenAndKept) {
   static constexpr GeneralLowering general{"slow groups", slow_groups, [](const Op&) { return true; }};
+  static constexpr auto nothing = [](const Planner&, const Group&) { return std::vector<Candidate>(); };
+  static const OpLowering linear{&op_info<Linear>(), nothing};
   Device device = cpu_device();
-  device.lowerings = {};
+  device.lowerings = {&linear, 1};  // or the group would hold its parts
   device.general = {&general, 1};
   const std::shared_ptr<const Graph> graph = graph_of(R"(graph g(%x: f32[64,256]) {
   @w : f32[256,256]
@@ -346,6 +348,7 @@ TEST(Tuning, ASplitThatIsFasterIsTakenAndKept) {
   const std::vector<Tensor> inputs = inputs_of(*graph, {});
   Tuning tuning(device, 1);
   const TuneReport report = tune(graph, inputs, device, 1, tuning, quick);
+  for (auto& g : report.groups) puts((g.group + "|" + g.incumbent + "|" + g.taken).c_str());
   ASSERT_EQ(report.groups.size(), 1U);
   EXPECT_EQ(report.groups[0].incumbent, "reference");
   EXPECT_EQ(report.groups[0].taken, "split before relu");
