@@ -1,6 +1,8 @@
 // What --explain-plan says.
 #include "report/plan_explanation.h"
 
+#include <sstream>
+
 #include "tests/runtime/reference.h"
 
 namespace tenon::testing {
@@ -33,6 +35,25 @@ TEST(PlanExplanation, ListsTheCandidatesOfEachStepWithEstimates) {
         packing gemm                        0.487 us  4.10 KFLOP  2.25 KiB  32x8x8  scratch 1.00 KiB
         reference                            7.25 us  4.10 KFLOP  2.25 KiB
 )");
+}
+
+TEST(PlanExplanation, ListsThePartsOfASplitGroupBehindIt) {
+  const auto graph = graph_of(R"(graph g(%x: f32[8]) {
+  %1 = fused { sin(%x); exp } : f32[8]
+  %2 = reshape(%1, shape=[2,4]) : f32[2,4]
+  return %2
+})");
+  const auto split = [](const Group&, std::span<const CandidateInfo> candidates) {
+    return Decision{candidates.back().splits_before > 0 ? candidates.size() - 1 : 0, "measured"};
+  };
+  std::istringstream lines(explanation(*Session(graph, {.choose = split}).plan_for(inputs_of(*graph, {}))));
+  std::vector<std::string> begins;
+  for (std::string line; std::getline(lines, line);) begins.push_back(line.substr(0, 25));
+  EXPECT_EQ(begins, (std::vector<std::string>{"plan g", "    0-1 sin+exp -> f32[8]",
+                                              "        loop             ", "      > split before exp ",
+                                              "            0 sin -> f32[", "            > loop       ",
+                                              "              reference  ", "            1 exp -> f32[",
+                                              "            > loop       ", "              reference  "}));
 }
 
 TEST(PlanExplanation, ListsThoseOfStages) {
