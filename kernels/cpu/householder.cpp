@@ -11,10 +11,7 @@ TENON_INLINE T dot(const T* x, const T* y, long first, long end) {
   using L = Lanes<T>;
   typename L::V sums{};
   for (long i = first; i < end; i += L::count) sums += L::load(x + i) * L::load(y + i);
-  T sum = 0;
-  TENON_UNROLL
-  for (int lane = 0; lane < L::count; lane++) sum += sums[lane];
-  return sum;
+  return L::sum(sums);
 }
 
 /// The sum of the squares, elements [first, end): of float32 too it is neither too large nor too small.

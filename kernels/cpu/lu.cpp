@@ -1,6 +1,7 @@
 // Gaussian elimination with partial pivoting, by halves of the columns, and what follows from it. Built once
 // per ISA.
 #include "kernels/cpu/factor_tiles.h"
+#include "kernels/cpu/small_lu.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
@@ -89,6 +90,12 @@ void factor(const Block<T>& m, std::int32_t* pivots, T* room) {
 
 template <class T>
 long factor_lu(const MatrixTask<T>& task) {
+  if (task.rows == task.columns && task.rows <= most_small)
+    return with_small_lu(task.a, task.rows, [&](const auto& lu) {
+      for (long i = 0; i < task.rows * task.rows; i++) task.results[0][i] = lu.m[0][i];
+      for (long k = 0; k < task.rows; k++) task.pivots[k] = lu.pivots[k] + 1;
+      return -1L;
+    });
   const Block<T> m = dense(task.results[0], task.rows, task.columns);
   copy(task.a, m.rows * m.columns, m.data);
   factor(m, task.pivots, task.room);
@@ -114,6 +121,12 @@ struct Factored {
 
 template <class T>
 long solve_by_lu(const MatrixTask<T>& task) {
+  if (task.rows <= most_small)
+    return with_small_lu(task.a, task.rows, [&](const auto& lu) {
+      const long bad = lu.singular_row();
+      if (bad < 0) lu.solve(task.b, task.others, task.results[0]);
+      return bad;
+    });
   const Factored<T> lu(task);
   for (long i = 0; i < task.rows; i++)
     if (lu.m(i, i) == 0) return i;
@@ -125,20 +138,51 @@ long solve_by_lu(const MatrixTask<T>& task) {
   return -1;
 }
 
+/// The logarithm of a product, of which as much as double holds is multiplied first.
+class LogarithmOfProduct {
+ public:
+  void multiply(double factor) {
+    constexpr double least = 1e-100, most = 1e100;
+    if (!(factor > least && factor < most)) {
+      sum_ += __builtin_log(factor);
+      return;
+    }
+    product_ *= factor;
+    if (product_ > least && product_ < most) return;
+    sum_ += __builtin_log(product_);
+    product_ = 1;
+  }
+  double value() const { return sum_ + __builtin_log(product_); }
+
+ private:
+  double sum_ = 0, product_ = 1;
+};
+
+/// From the pivots on U's diagonal, whose elements lie `step` apart, and the rows that were exchanged.
 template <class T>
-long find_determinant(const MatrixTask<T>& task) {
-  const Factored<T> lu(task);
-  double value = 1, sign = 1, size = 0;
+long multiply_pivots(const MatrixTask<T>& task, const T* diagonal, long step, const std::int32_t* pivots) {
+  double value = 1, sign = 1;
+  LogarithmOfProduct size;
   for (long k = 0; k < task.rows; k++) {
-    const double pivot = lu.m(k, k), turn = lu.pivots[k] == k ? 1 : -1;
+    const double pivot = diagonal[k * step], turn = pivots[k] == k ? 1 : -1;
     value *= turn * pivot;
     sign *= pivot == 0 ? 0 : turn * __builtin_copysign(1, pivot);
-    if (task.results[2]) size += __builtin_log(__builtin_fabs(pivot));
+    if (task.results[2]) size.multiply(__builtin_fabs(pivot));
   }
   *task.results[0] = static_cast<T>(value);
   *task.results[1] = static_cast<T>(sign);
-  if (task.results[2]) *task.results[2] = static_cast<T>(size);
+  if (task.results[2]) *task.results[2] = static_cast<T>(size.value());
   return -1;
+}
+
+template <class T>
+long find_determinant(const MatrixTask<T>& task) {
+  const long step = task.rows + 1;
+  if (task.rows <= most_small)
+    return with_small_lu(task.a, task.rows,
+                         [&](const auto& lu) { return multiply_pivots(task, lu.m[0], step, lu.pivots); });
+  const Factored<T> lu(task);
+  return multiply_pivots(task, lu.m.data, step, lu.pivots);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <span>
 #include <type_traits>
 
+#include "ir/flops.h"
 #include "ir/ops/linalg.h"
 #include "kernels/cpu/first_bad.h"
 #include "runtime/cpu/step.h"
@@ -19,7 +20,6 @@ struct Rule {
   std::string_view kernel;
   const cpu::PerIsa<cpu::OnMatrix<float>>* on_floats;
   const cpu::PerIsa<cpu::OnMatrix<double>>* on_doubles;
-  double operations;  // as a multiple of rows * columns * the shorter side
   std::string_view complaint = {};
 
   template <class T>
@@ -34,19 +34,17 @@ struct Rule {
 std::span<const Rule> rules() {
   using namespace cpu;
   static const Rule all[] = {
-      {&op_info<Cholesky>(), "cholesky", &factor_cholesky_f32, &factor_cholesky_f64, 1.0 / 3,
+      {&op_info<Cholesky>(), "cholesky", &factor_cholesky_f32, &factor_cholesky_f64,
        "cholesky: the matrix is not positive definite"},
-      {&op_info<TriangularSolve>(), "substitution", &solve_triangle_f32, &solve_triangle_f64, 1},
-      {&op_info<Solve>(), "lu solve", &solve_by_lu_f32, &solve_by_lu_f64, 8.0 / 3,
-       "solve: the matrix is singular"},
-      {&op_info<Determinant>(), "lu determinant", &find_determinant_f32, &find_determinant_f64, 2.0 / 3},
-      {&op_info<Lu>(), "lu", &factor_lu_f32, &factor_lu_f64, 2.0 / 3},
-      {&op_info<Reflections>(), "householder", &find_reflections_f32, &find_reflections_f64, 4.0 / 3},
-      {&op_info<ReflectionProduct>(), "reflections", &multiply_reflections_f32, &multiply_reflections_f64, 2},
-      {&op_info<Qr>(), "householder qr", &factor_qr_f32, &factor_qr_f64, 10.0 / 3},
-      {&op_info<LdlFactor>(), "ldl", &factor_ldl_f32, &factor_ldl_f64, 1.0 / 3,
-       "ldl_factor: the matrix is singular"},
-      {&op_info<LdlSolve>(), "ldl solve", &solve_by_ldl_f32, &solve_by_ldl_f64, 2},
+      {&op_info<TriangularSolve>(), "substitution", &solve_triangle_f32, &solve_triangle_f64},
+      {&op_info<Solve>(), "lu solve", &solve_by_lu_f32, &solve_by_lu_f64, "solve: the matrix is singular"},
+      {&op_info<Determinant>(), "lu determinant", &find_determinant_f32, &find_determinant_f64},
+      {&op_info<Lu>(), "lu", &factor_lu_f32, &factor_lu_f64},
+      {&op_info<Reflections>(), "householder", &find_reflections_f32, &find_reflections_f64},
+      {&op_info<ReflectionProduct>(), "reflections", &multiply_reflections_f32, &multiply_reflections_f64},
+      {&op_info<Qr>(), "householder qr", &factor_qr_f32, &factor_qr_f64},
+      {&op_info<LdlFactor>(), "ldl", &factor_ldl_f32, &factor_ldl_f64, "ldl_factor: the matrix is singular"},
+      {&op_info<LdlSolve>(), "ldl solve", &solve_by_ldl_f32, &solve_by_ldl_f64},
   };
   return all;
 }
@@ -193,10 +191,7 @@ bool fits(const Node& node) {
 std::vector<Candidate> lower_factor(const Planner& planner, const Group& group) {
   const Node& node = group.node();
   if (!fits(node)) return {};
-  const Rule& rule = rule_of(node);
-  const auto task = task_of<double>(node);
-  Work work{.flops = rule.operations * static_cast<double>(numel(node.input(0)->shape()).value()) *
-                     static_cast<double>(std::min(task.rows, task.columns))};
+  Work work{.flops = flops(node)};
   double copies = 0;
   for (const Value* value : node.inputs()) {
     work.bytes += bytes_of(value->type());
@@ -205,7 +200,7 @@ std::vector<Candidate> lower_factor(const Planner& planner, const Group& group) 
   for (std::size_t i = 0; i < node.num_outputs(); ++i) work.bytes += bytes_of(node.output(i)->type());
   constexpr double slowness = 4;  // next to a product
   const bool is_float = node.input(0)->dtype() == DType::f32;
-  return {{{.kernel = std::string(rule.kernel),
+  return {{{.kernel = std::string(rule_of(node).kernel),
             .work = work,
             .seconds = copies + planner.estimate(slowness * work.flops, work.bytes)},
            is_float ? emit_factor<float> : emit_factor<double>}};
