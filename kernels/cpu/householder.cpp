@@ -96,13 +96,15 @@ struct Reflections {
   }
 };
 
-/// The matrix becomes R and, below it, the vectors.
+/// The matrix becomes R and, below it, the vectors. Where an infinity or NaN comes to depends on the order,
+/// which is then the reference's: one reflection after the other.
 template <class T>
 void factor(const Block<T>& m, T* factors, T* work) {
   const long count = m.rows < m.columns ? m.rows : m.columns;
+  const bool one_by_one = !is_finite(m.data, m.rows * m.columns);
   for (long k = 0; k < count; k += reflections_at_once) {
     const long left = m.columns - k;
-    const long width = left < 2 * reflections_at_once ? left : reflections_at_once;
+    const long width = one_by_one || left < 2 * reflections_at_once ? left : reflections_at_once;
     const long n = width < count - k ? width : count - k;
     Room<T> room{work + typed_work_size};
     const Block<T> panel = m.part(k, k, m.rows - k, width);
@@ -123,7 +125,7 @@ void multiply(const Block<T>& m, const T* factors, long count, const Block<T>& q
   for (long i = 0; i < q.rows && i < q.columns; i++) q(i, i) = 1;
   if (count > rows) count = rows;
   Room<T> room{work + typed_work_size};
-  if (rows <= few) {
+  if (rows <= few || !is_finite(m.data, rows * m.columns) || !is_finite(factors, count)) {
     const Columns<T> vectors = pack(m.part(0, 0, rows, count), room.take(Columns<T>::size(rows, count)));
     const Columns<T> columns = pack(q, room.take(Columns<T>::size(rows, q.columns)));
     for (long k = count; k-- > 0;)
@@ -136,12 +138,8 @@ void multiply(const Block<T>& m, const T* factors, long count, const Block<T>& q
     const Columns<T> columns =
         pack(m.part(k, k, rows - k, end - k), left.take(Columns<T>::size(rows - k, end - k)));
     const Reflections<T> all(columns, factors + k, left, work);
-    // Columns before k are zeros there, which an infinity or NaN would change.
-    const long first = is_finite(columns.data, columns.count * columns.stride) &&
-                               is_finite(all.inner.data, columns.count * columns.count)
-                           ? k
-                           : 0;
-    all.apply(q.from(k, first < q.columns ? first : q.columns), false);
+    // Columns before k are zeros there.
+    all.apply(q.from(k, k < q.columns ? k : q.columns), false);
     end = k;
   }
 }
