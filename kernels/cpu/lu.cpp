@@ -92,7 +92,7 @@ template <class T>
 long factor_lu(const MatrixTask<T>& task) {
   if (task.rows == task.columns && task.rows <= most_small)
     return with_small_lu(task.a, task.rows, [&](const auto& lu) {
-      for (long i = 0; i < task.rows * task.rows; i++) task.results[0][i] = lu.m[0][i];
+      for (long i = 0; i < task.rows * task.rows; i++) task.results[0][i] = lu.numbers[i];
       for (long k = 0; k < task.rows; k++) task.pivots[k] = lu.pivots[k] + 1;
       return -1L;
     });
@@ -180,7 +180,7 @@ long find_determinant(const MatrixTask<T>& task) {
   const long step = task.rows + 1;
   if (task.rows <= most_small)
     return with_small_lu(task.a, task.rows,
-                         [&](const auto& lu) { return multiply_pivots(task, lu.m[0], step, lu.pivots); });
+                         [&](const auto& lu) { return multiply_pivots(task, lu.numbers, step, lu.pivots); });
   const Factored<T> lu(task);
   return multiply_pivots(task, lu.m.data, step, lu.pivots);
 }

@@ -10,25 +10,25 @@ inline constexpr long most_small = 8;  // equations
 /// L and U, and which row was exchanged with each, counted from 0.
 template <class T, int N>
 struct SmallLu {
-  T m[N][N];
+  T numbers[N * N];
   std::int32_t pivots[N];
+
+  TENON_INLINE T& m(int i, int j) { return numbers[i * N + j]; }
+  TENON_INLINE T m(int i, int j) const { return numbers[i * N + j]; }
 
   TENON_INLINE explicit SmallLu(const T* a) {
     TENON_UNROLL
-    for (int i = 0; i < N; i++) {
-      TENON_UNROLL
-      for (int j = 0; j < N; j++) m[i][j] = a[i * N + j];
-    }
+    for (int i = 0; i < N * N; i++) numbers[i] = a[i];
     TENON_UNROLL
     for (int k = 0; k < N; k++) eliminate(k);
   }
 
   TENON_INLINE void eliminate(int k) {
     int pivot = k;
-    T most = m[k][k] < 0 ? -m[k][k] : m[k][k];
+    T most = m(k, k) < 0 ? -m(k, k) : m(k, k);
     TENON_UNROLL
     for (int i = k + 1; i < N; i++) {
-      const T size = m[i][k] < 0 ? -m[i][k] : m[i][k];
+      const T size = m(i, k) < 0 ? -m(i, k) : m(i, k);
       pivot = size > most ? i : pivot;
       most = size > most ? size : most;
     }
@@ -36,24 +36,24 @@ struct SmallLu {
     if (pivot != k) {
       TENON_UNROLL
       for (int j = 0; j < N; j++) {
-        const T kept = m[k][j];
-        m[k][j] = m[pivot][j];
-        m[pivot][j] = kept;
+        const T kept = m(k, j);
+        m(k, j) = m(pivot, j);
+        m(pivot, j) = kept;
       }
     }
-    if (m[k][k] == 0) return;
+    if (m(k, k) == 0) return;
     TENON_UNROLL
     for (int i = k + 1; i < N; i++) {
-      const T factor = m[i][k] /= m[k][k];
+      const T factor = m(i, k) /= m(k, k);
       TENON_UNROLL
-      for (int j = k + 1; j < N; j++) m[i][j] -= factor * m[k][j];
+      for (int j = k + 1; j < N; j++) m(i, j) -= factor * m(k, j);
     }
   }
 
   /// The first row whose pivot is 0, or -1.
   TENON_INLINE long singular_row() const {
     for (int i = 0; i < N; i++)
-      if (m[i][i] == 0) return i;
+      if (m(i, i) == 0) return i;
     return -1;
   }
 
@@ -75,13 +75,13 @@ struct SmallLu {
       for (int i = 0; i < N; i++) {
         v[i] = L::load_first(b + rows[i] * columns + j, width);
         TENON_UNROLL
-        for (int k = 0; k < i; k++) v[i] -= m[i][k] * v[k];
+        for (int k = 0; k < i; k++) v[i] -= m(i, k) * v[k];
       }
       TENON_UNROLL
       for (int i = N - 1; i >= 0; i--) {
         TENON_UNROLL
-        for (int k = i + 1; k < N; k++) v[i] -= m[i][k] * v[k];
-        v[i] /= m[i][i];
+        for (int k = i + 1; k < N; k++) v[i] -= m(i, k) * v[k];
+        v[i] /= m(i, i);
         L::store_first(x + i * columns + j, v[i], width);
       }
     }
