@@ -68,10 +68,7 @@ long solve_triangle(const MatrixTask<T>& task) {
   // A block is of numbers that may change; these do not.
   const Block<T> a = dense(const_cast<T*>(task.a), task.rows, task.rows);
   copy(task.b, task.rows * task.others, x.data);
-  if (task.upper)
-    substitute_upwards(a, x, task.unit, task.room);
-  else
-    substitute(a, x, task.unit, task.room);
+  solve_triangular(a, x, task.upper, task.unit, task.room);
   return -1;
 }
 

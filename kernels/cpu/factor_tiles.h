@@ -181,13 +181,6 @@ void substitute(const Block<T>& a, const Block<T>& x, bool unit, T* work) {
   }
 }
 
-/// The same of an upper triangular system.
-template <class T>
-void substitute_upwards(const Block<T>& a, const Block<T>& x, bool unit, T* work) {
-  const Block<T> lower = a.with_rows_reversed().turned().with_rows_reversed().turned();
-  substitute(lower, x.with_rows_reversed(), unit, work);
-}
-
 template <class T>
 TENON_INLINE void copy(const T* from, long count, T* to) {
   __builtin_memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
@@ -245,6 +238,44 @@ template <class T>
 TENON_INLINE void subtract(T* y, const T* x, T factor, long first, long end) {
   using L = Lanes<T>;
   for (long i = first; i < end; i += L::count) L::store(y + i, L::load(y + i) - factor * L::load(x + i));
+}
+
+/// The solution of a triangular system for `N` columns from the first on, row by row.
+template <int N, class T>
+void substitute_by_dots(const Block<T>& a, const Columns<T>& x, long first, bool upper, bool unit) {
+  using L = Lanes<T>;
+  for (long step = 0; step < a.rows; step++) {
+    const long i = upper ? a.rows - 1 - step : step, end = upper ? a.rows : i;
+    const T* const row = &a(i, 0);
+    typename L::V sums[N] = {};
+    for (long k = upper ? i + 1 : 0; k < end; k += L::count) {
+      const long width = end - k < L::count ? end - k : L::count;
+      const typename L::V factors = L::load_first(row + k, width);
+      TENON_UNROLL
+      for (int c = 0; c < N; c++) sums[c] += factors * L::load_first(x[first + c] + k, width);
+    }
+    TENON_UNROLL
+    for (int c = 0; c < N; c++) {
+      const T left = x[first + c][i] - L::sum(sums[c]);
+      x[first + c][i] = unit ? left : left / row[i];
+    }
+  }
+}
+
+/// x becomes the solution of a triangular system, in which the rows of a are contiguous.
+template <class T>
+void solve_triangular(const Block<T>& a, const Block<T>& x, bool upper, bool unit, T* room) {
+  constexpr long few_columns_of_x = 8;
+  if (a.rows > few && x.columns <= few_columns_of_x) {
+    const Columns<T> columns = pack(x, room);
+    long j = 0;
+    for (; j + 4 <= x.columns; j += 4) substitute_by_dots<4>(a, columns, j, upper, unit);
+    for (; j < x.columns; j++) substitute_by_dots<1>(a, columns, j, upper, unit);
+    return unpack(columns, x);
+  }
+  if (!upper) return substitute(a, x, unit, room);
+  const Block<T> lower = a.with_rows_reversed().turned().with_rows_reversed().turned();
+  substitute(lower, x.with_rows_reversed(), unit, room);
 }
 
 }  // namespace

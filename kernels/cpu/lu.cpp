@@ -133,8 +133,8 @@ long solve_by_lu(const MatrixTask<T>& task) {
   const Block<T> x = dense(task.results[0], task.rows, task.others);
   copy(task.b, x.rows * x.columns, x.data);
   swap_pivots(x, lu.pivots, x.rows);
-  substitute(lu.m, x, true, lu.room);
-  substitute_upwards(lu.m, x, false, lu.room);
+  solve_triangular(lu.m, x, false, true, lu.room);
+  solve_triangular(lu.m, x, true, false, lu.room);
   return -1;
 }
 
