@@ -1,5 +1,6 @@
 // Factorisations and systems of equations: every operator at many sizes and in batches against the
 // interpreter, and what they say of data that they cannot take.
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/spectra.h"
 #include "tests/runtime/on_device.h"
 
@@ -267,6 +268,21 @@ TEST(LinearAlgebraData, HasKernelsOnTheCpu) {
       Session session(graph_of(fmt::format("graph g(%a: {}) {{\n  {}\n  return %1\n}}\n", type, call)));
       expect_no_reference(session, {{random_tensor(dtype, {3, 4, 4}, 1)}});
     }
+}
+
+TEST(LinearAlgebraData, FactorsByEveryInstructionSet) {
+  for (const cpu::Isa isa : cpu::runnable_isas()) {
+    const cpu::ForceIsa forced(isa);
+    for (const std::int64_t n : {4, 7, 33, 130})
+      for (const DType dtype : {DType::f32, DType::f64}) {
+        const Tensor x = positive(dtype, {2, n, n}, 1);
+        expect_same({"%1 = cholesky(%a)  %2, %3 = lu(%a)  %4, %5 = qr(%a)  %6, %7 = ldl_factor(%a)",
+                     {x},
+                     "%1, %2, %3, %4, %5, %6, %7"});
+        expect_same(
+            {"%1 = solve(%a, %a)  %2 = solve(%a, %b)", {x, random_tensor(dtype, {2, n, 3}, 2)}, "%1, %2"});
+      }
+  }
 }
 
 TEST(LinearAlgebraData, OfRankOne) {
