@@ -9,6 +9,12 @@ namespace {
 template <class T>
 TENON_INLINE T dot(const T* x, const T* y, long first, long end) {
   using L = Lanes<T>;
+  constexpr long few_terms = 4;  // fewer instructions than to add up the lanes
+  if (end - first <= few_terms) {
+    T sum = 0;
+    for (long i = first; i < end; i++) sum += x[i] * y[i];
+    return sum;
+  }
   typename L::V sums{};
   for (long i = first; i < end; i += L::count) sums += L::load(x + i) * L::load(y + i);
   return L::sum(sums);
@@ -101,7 +107,7 @@ struct Reflections {
 template <class T>
 void factor(const Block<T>& m, T* factors, T* work) {
   const long count = m.rows < m.columns ? m.rows : m.columns;
-  const bool one_by_one = !is_finite(m.data, m.rows * m.columns);
+  const bool one_by_one = m.columns >= 2 * reflections_at_once && !is_finite(m.data, m.rows * m.columns);
   for (long k = 0; k < count; k += reflections_at_once) {
     const long left = m.columns - k;
     const long width = one_by_one || left < 2 * reflections_at_once ? left : reflections_at_once;
