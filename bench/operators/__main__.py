@@ -70,6 +70,8 @@ def operand(text: str, dtype: str, generator: torch.Generator) -> torch.Tensor:
         values = torch.randn(shape, generator=generator)
     if kind == "+":
         values = values.abs() + 0.1
+    if kind == "d":
+        values = values @ values.mT / shape[-1] + torch.eye(shape[-1])
     if kind == "w" and len(shape) > 1:
         values /= math.sqrt(values[0].numel())
     return values.to(torch.float32 if kind == "f" else DTYPES[dtype])

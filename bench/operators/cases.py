@@ -2,7 +2,7 @@
 
 An operand is written as its sizes ("8,512,768"), in the row's dtype. A prefix makes it something else: `w:` a weight of
 the model (not an input), `+:` positive numbers, `u:` numbers in (-1, 1), `f:` float32 whatever the row's dtype is,
-`b:` bools, `k<N:` int64 in [0, N).
+`d:` symmetric positive definite matrices, `b:` bools, `k<N:` int64 in [0, N).
 """
 
 from collections.abc import Callable
@@ -48,6 +48,30 @@ def stft(x, window):
 def real(x):
     return torch.view_as_real(x)
 
+
+def triangular_solve(a, b):
+    return torch.linalg.solve_triangular(a, b, upper=False)
+
+
+def ldl_solve(a, b):
+    return torch.linalg.ldl_solve(*torch.linalg.ldl_factor(a), b)
+
+
+def columns_for(square: str) -> str:
+    """Four columns for the right side of systems of equations."""
+    return square[: square.rindex(",")] + ",4"
+
+
+SQUARE = ("1024,4,4", "64,32,32", "128,128", "512,512")
+FACTORISATIONS = {
+    "cholesky": torch.linalg.cholesky,
+    "inverse": torch.linalg.inv,
+    "determinant": lambda a: torch.linalg.slogdet(a)[1],
+    "lu": lambda a: torch.linalg.lu_factor(a)[0],
+    "qr": torch.linalg.qr,
+    "reflections": lambda a: torch.geqrf(a)[0],
+    "ldl": lambda a: torch.linalg.ldl_factor(a)[0],
+}
 
 ROWS = [
     # Pointwise, a million elements: a transformer's or an image network's activations.
@@ -247,11 +271,11 @@ ROWS = [
     row("convolution, computed weight", "f32", "1,64,56,56", "64,64,3,3", do=lambda x, w: F.conv2d(x, w, padding=1)),
     row("correlation, computed weight", "f32", "1,256,31,31", "256,1,7,7", do=lambda x, w: F.conv2d(x, w, groups=256)),
     # Matrices.
-    row("cholesky", "f32", "64,32,32", do=lambda a: torch.linalg.cholesky(a @ a.mT + 32 * torch.eye(32))),
-    row("solve", "f32", "64,32,32", "64,32,4", do=lambda a, b: torch.linalg.solve(a + 8 * torch.eye(32), b)),
-    row("inverse", "f32", "64,32,32", do=lambda a: torch.linalg.inv(a + 8 * torch.eye(32))),
+    *[row(name, "f32 f64", f"d:{size}", do=do) for name, do in FACTORISATIONS.items() for size in SQUARE],
+    *[row("solve", "f32 f64", f"d:{size}", columns_for(size), do=torch.linalg.solve) for size in SQUARE],
+    *[row("triangular solve", "f32 f64", f"d:{size}", columns_for(size), do=triangular_solve) for size in SQUARE],
+    *[row("ldl solve", "f32 f64", f"d:{size}", columns_for(size), do=ldl_solve) for size in SQUARE],
     row("inverse of small", "f32", "4096,4,4", do=lambda a: torch.linalg.inv(a + 4 * torch.eye(4))),
-    row("determinant", "f32", "64,32,32", do=lambda a: torch.linalg.det(a / 8)),
     row("singular values", "f32 f64", "16,32,32", do=torch.linalg.svdvals),
     row("singular values", "f32", "128,128", do=torch.linalg.svdvals),
     row("singular vectors", "f32", "16,32,32", do=lambda a: (lambda u, s, v: (u * s[:, None]) @ v)(*torch.linalg.svd(a))),

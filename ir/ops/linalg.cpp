@@ -24,6 +24,11 @@ double cubic_flops(const Type& x, double factor) {
   return factor * static_cast<double>(numel(x.shape).value()) * static_cast<double>(shorter_side(x).value());
 }
 
+/// Of a triangular system.
+double substitution_flops(const Type& a, const Type& b) {
+  return elements(b) * static_cast<double>(a.shape.back().value());
+}
+
 /// One list of numbers for each matrix.
 Type per_matrix(const Type& x, const Dim& size, DType dtype) {
   Type t{dtype, Shape(x.shape.begin(), x.shape.end() - 1)};
@@ -133,7 +138,25 @@ Type MatrixExp::infer(const Type& x) const {
   return x;
 }
 
-// Golub and Van Loan, Matrix Computations, 8.3, 8.6 and 7.5; an exponential is some eight products.
+// Golub and Van Loan, Matrix Computations, 4.2, 3.1, 3.2, 5.2, 4.4, 8.3, 8.6 and 7.5; an exponential is some
+// eight products.
+double Cholesky::flops(TypeSpan in, TypeSpan) const { return cubic_flops(in[0], 1.0 / 3); }
+double Determinant::flops(TypeSpan in, TypeSpan) const { return cubic_flops(in[0], 2.0 / 3); }
+double Lu::flops(TypeSpan in, TypeSpan) const { return cubic_flops(in[0], 2.0 / 3); }
+double LdlFactor::flops(TypeSpan in, TypeSpan) const { return cubic_flops(in[0], 1.0 / 3); }
+double TriangularSolve::flops(TypeSpan in, TypeSpan) const { return substitution_flops(in[0], in[1]); }
+double LdlSolve::flops(TypeSpan in, TypeSpan) const { return 2 * substitution_flops(in[0], in[2]); }
+double Solve::flops(TypeSpan in, TypeSpan) const {
+  return cubic_flops(in[0], 2.0 / 3) + 2 * substitution_flops(in[0], in[1]);
+}
+double Reflections::flops(TypeSpan in, TypeSpan) const { return cubic_flops(in[0], 4.0 / 3); }
+double ReflectionProduct::flops(TypeSpan in, TypeSpan out) const {
+  return 4 * elements(out[0]) * static_cast<double>(in[1].shape.back().value());
+}
+double Qr::flops(TypeSpan in, TypeSpan out) const {
+  return cubic_flops(in[0], 4.0 / 3) +
+         4 * elements(out[0]) * static_cast<double>(shorter_side(in[0]).value());
+}
 double Eigh::flops(TypeSpan in, TypeSpan) const { return cubic_flops(in[0], 9); }
 double Svd::flops(TypeSpan in, TypeSpan) const { return cubic_flops(in[0], 21); }
 double Eig::flops(TypeSpan in, TypeSpan) const { return cubic_flops(in[0], 25); }

@@ -11,6 +11,7 @@ struct Cholesky : WithReference<1> {
   static constexpr std::string_view name = "cholesky";
   Type infer(const Type& x) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
 };
 
 /// X with A X = B, for square A[..., n, n] and B[..., n, k]. An Error when A is singular.
@@ -18,6 +19,7 @@ struct Solve : WithReference<2> {
   static constexpr std::string_view name = "solve";
   Type infer(const Type& a, const Type& b) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
 };
 
 /// X with A X = B, where only the upper or lower triangle of A is read; with `unit` its diagonal counts as 1.
@@ -28,6 +30,7 @@ struct TriangularSolve : WithReference<2> {
       std::tuple{field("upper", &TriangularSolve::upper), field("unit", &TriangularSolve::unit)};
   Type infer(const Type& a, const Type& b) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
 };
 
 /// The determinant, its sign, and the logarithm of its size.
@@ -35,6 +38,7 @@ struct Determinant : WithReference<1> {
   static constexpr std::string_view name = "determinant";
   std::vector<Type> infer(TypeSpan in) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
 };
 
 /// Q with orthonormal columns and upper triangular R with x = Q R, by Householder's reflections with LAPACK's
@@ -45,6 +49,7 @@ struct Qr : WithReference<1> {
   static constexpr auto fields = std::tuple{field("complete", &Qr::complete)};
   std::vector<Type> infer(TypeSpan in) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
 };
 
 /// Gaussian elimination with partial pivoting of x[..., m, n]: the unit lower L below the diagonal and the
@@ -54,6 +59,7 @@ struct Lu : WithReference<1> {
   static constexpr std::string_view name = "lu";
   std::vector<Type> infer(TypeSpan in) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
 };
 
 /// Which row of x stands in each of the `rows` rows (i64) after the exchanges that Lu lists.
@@ -71,6 +77,7 @@ struct Reflections : WithReference<1> {
   static constexpr std::string_view name = "reflections";
   std::vector<Type> infer(TypeSpan in) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
 };
 
 /// The product of the reflections whose vectors stand in the columns of x[..., m, n] and whose factors are
@@ -81,6 +88,7 @@ struct ReflectionProduct : WithReference<2> {
   static constexpr auto fields = std::tuple{field("complete", &ReflectionProduct::complete)};
   Type infer(const Type& x, const Type& factors) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
 };
 
 /// x = U diag(S) V^T: U and V^T with orthonormal columns and rows, S descending. U is [m, k] and V^T [k, n]
@@ -122,6 +130,7 @@ struct LdlFactor : WithReference<1> {
   static constexpr std::string_view name = "ldl_factor";
   std::vector<Type> infer(TypeSpan in) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
 };
 
 /// X with A X = B, from the factor of A and its pivots.
@@ -129,6 +138,7 @@ struct LdlSolve : WithReference<3> {
   static constexpr std::string_view name = "ldl_solve";
   Type infer(const Type& factor, const Type& pivots, const Type& b) const;
   void reference(InSpan in, OutSpan out) const;
+  double flops(TypeSpan in, TypeSpan out) const;
 };
 
 /// The exponential of square matrices; of 16-bit floats what PyTorch gives (ir/ops/matrix_exp_halves.h).

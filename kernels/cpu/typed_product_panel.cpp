@@ -103,12 +103,13 @@ static void sum_of_rows(const TypedProduct<T>& p, long m, long first, long last)
   for (; k < p.K; k++) add_rows(Count<1>{}, k);
 }
 
-/// A tile's rows of A, [depth][Rows].
+/// A tile's rows of A, [depth][Rows], or their negatives.
 template <class T, int Rows>
-static TENON_INLINE void pack_rows(const TypedProduct<T>& p, long m, long k, long depth, T* to) {
+static TENON_INLINE void pack_rows(const TypedProduct<T>& p, long m, long k, long depth, bool negative,
+                                   T* to) {
   for (int i = 0; i < Rows; i++) {
     const T* a = p.a + (m + i) * p.a_row + k * p.a_column;
-    for (long d = 0; d < depth; d++) to[d * Rows + i] = a[d * p.a_column];
+    for (long d = 0; d < depth; d++) to[d * Rows + i] = negative ? -a[d * p.a_column] : a[d * p.a_column];
   }
 }
 
@@ -120,16 +121,17 @@ struct Panels {
   const T* b;
   long row, next;  // from row to row, from panel to panel
   T* a;            // room for a tile's rows of A
+  bool subtracts;
 };
 
 /// `Rows` rows of the product, panel by panel of 2 vectors; added to what c holds unless it is the first
-/// block.
+/// block of a product that subtracts nothing.
 template <class T, int Rows>
 static __attribute__((noinline)) void row_tile(const TypedProduct<T>& p, long m, const Panels<T>& panels) {
   using W = Vectors<T>;
   using V = typename W::V;
   constexpr long wide = 2 * W::lanes;
-  pack_rows<T, Rows>(p, m, panels.k, panels.depth, panels.a);
+  pack_rows<T, Rows>(p, m, panels.k, panels.depth, panels.subtracts, panels.a);
   const T* b_panel = panels.b;
   for (long n = panels.first; n < panels.last; n += wide, b_panel += panels.next) {
     const long columns = panels.last - n < wide ? panels.last - n : wide;
@@ -137,7 +139,9 @@ static __attribute__((noinline)) void row_tile(const TypedProduct<T>& p, long m,
     T edge[Rows][wide];
     TENON_UNROLL
     for (int i = 0; i < Rows; i++) {
-      const T* from = panels.k > 0 ? p.c + (m + i) * p.c_row + n : p.bias ? p.bias + n : nullptr;
+      const T* from = panels.k > 0 || panels.subtracts ? p.c + (m + i) * p.c_row + n
+                      : p.bias                         ? p.bias + n
+                                                       : nullptr;
       if (from && columns < wide) {
         for (long j = 0; j < wide; j++) edge[i][j] = j < columns ? from[j] : T{};
         from = edge[i];
@@ -201,7 +205,7 @@ template <class T>
 static void product_columns(const TypedColumns<T>& call) {
   constexpr long wide = 2 * Vectors<T>::lanes;
   const TypedProduct<T>& p = *call.product;
-  if (p.M <= few_rows && p.b_row == 1 && p.a_column == 1) {
+  if (!call.subtracts && p.M <= few_rows && p.b_row == 1 && p.a_column == 1) {
     long n = call.first;
     for (; n + columns_at_once <= call.last; n += columns_at_once)
       for (long m = 0; m < p.M; m++) dots<T, columns_at_once>(p, m, n);
@@ -209,10 +213,12 @@ static void product_columns(const TypedColumns<T>& call) {
       for (long m = 0; m < p.M; m++) dots<T, 1>(p, m, n);
     return;
   }
-  if (p.M == 1 && p.b_column == 1) return sum_of_rows(p, 0, call.first, call.last);
+  if (!call.subtracts && p.M == 1 && p.b_column == 1) return sum_of_rows(p, 0, call.first, call.last);
   const auto rows = typename MakeLaneList<typed_tile_rows>::type{};
   const bool in_place = p.b_column == 1 && p.M <= typed_tile_rows && (call.last - call.first) % wide == 0;
-  Panels<T> panels{call.first, call.last, 0, 0, call.work, wide, 0, call.work + typed_depth * typed_columns};
+  Panels<T> panels{call.first,    call.last, 0, 0,
+                   call.work,     wide,      0, call.work + typed_depth * typed_columns,
+                   call.subtracts};
   for (; panels.k == 0 || panels.k < p.K; panels.k += typed_depth) {
     panels.depth = p.K - panels.k < typed_depth ? p.K - panels.k : typed_depth;
     panels.next = in_place ? wide : panels.depth * wide;

@@ -12,12 +12,14 @@ inline constexpr long typed_columns = 256;   // of a call, at most
 inline constexpr long typed_most_rows = 12;  // of a tile
 inline constexpr long typed_work_size = typed_depth * (typed_columns + typed_most_rows);
 
-/// Columns [first, last) of the product; `work` has room for typed_work_size elements.
+/// Columns [first, last) of the product, or with `subtracts` of what c holds less the product, without a
+/// bias; `work` has room for typed_work_size elements.
 template <class T>
 struct TypedColumns {
   const TypedProduct<T>* product;
   long first, last;
   T* work;
+  bool subtracts = false;
 };
 #define TENON_TYPED_PRODUCT(T, name)                     \
   using name##_signature = void(const TypedColumns<T>&); \

@@ -1,12 +1,13 @@
 // Factorisations and systems of equations: every operator at many sizes and in batches against the
 // interpreter, and what they say of data that they cannot take.
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/spectra.h"
 #include "tests/runtime/on_device.h"
 
 namespace tenon::testing {
 namespace {
 
-constexpr std::int64_t every_size[] = {0, 1, 2, 3, 17, 33, 64, 100, 200};
+constexpr std::int64_t every_size[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33, 64, 100, 130, 200};
 constexpr double in_double = 1e-9;
 
 Tensor product(const Tensor& a, const Tensor& b) {
@@ -35,6 +36,16 @@ Tensor regular(DType dtype, const Index& shape, unsigned seed) {
   for_each_index(shape, [&](std::span<const std::int64_t> i) {
     if (i[i.size() - 2] == (i.back() + 1) % shape.back())
       x.set_double(i, x.get_double(i) + static_cast<double>(shape.back()));
+  });
+  return x;
+}
+
+/// Both triangles are well-conditioned.
+Tensor triangular(DType dtype, const Index& shape) {
+  Tensor x = random_tensor(dtype, shape, 1);
+  for_each_index(shape, [&](std::span<const std::int64_t> i) {
+    const double number = x.get_double(i);
+    x.set_double(i, i[1] == i[2] ? 1 + std::abs(number) : number / static_cast<double>(shape.back()));
   });
   return x;
 }
@@ -72,12 +83,12 @@ TEST_P(OfEverySize, TriangularSystems) {
   for (const bool upper : {false, true})
     for (const bool unit : {false, true}) {
       const std::string text = fmt::format("%1 = triangular_solve(%a, %b, upper={}, unit={})", upper, unit);
-      Tensor a = random_tensor(DType::f32, square, 1);
-      for_each_index(square, [&](std::span<const std::int64_t> i) {
-        a.set_double(i,
-                     i[1] == i[2] ? 1 + std::abs(a.get_double(i)) : a.get_double(i) / static_cast<double>(n));
-      });
-      expect_same({text, {a, random_tensor(DType::f32, {2, n, 3}, 2)}});
+      const Tensor a = triangular(DType::f32, square);
+      for (const std::int64_t columns : {3, 20, 70}) {
+        const Tensor b = random_tensor(DType::f32, {2, n, columns}, 2);
+        expect_same({text, {a, b}});
+        expect_same({text, {a.to(DType::f64), b.to(DType::f64)}}, in_double);
+      }
     }
 }
 
@@ -92,6 +103,7 @@ TEST_P(OfEverySize, Systems) {
 TEST_P(OfEverySize, FactorsWithPivots) {
   for (const Index& shape : {square, Index{2, n, n + 5}, Index{n + 20, n}})
     expect_same({"%1, %2 = lu(%a)", {random_tensor(DType::f32, shape, 3)}, "%1, %2"}, 2e-4);
+  expect_same({"%1, %2 = lu(%a)", {random_tensor(DType::f64, square, 3)}, "%1, %2"}, in_double);
   expect_same({fmt::format("%1, %2 = lu(%a)  %3 = pivot_rows(%2, rows={})", n + 2),
                {random_tensor(DType::f32, {2, n + 2, n}, 3)},
                "%3"});
@@ -105,10 +117,11 @@ TEST_P(OfEverySize, Determinants) {
 
 TEST_P(OfEverySize, OrthogonalFactors) {
   for (const Index& shape : {square, Index{2, n, n + 5}, Index{n + 20, n}})
-    for (const bool complete : {false, true})
-      expect_same({fmt::format("%1, %2 = qr(%a, complete={})", complete),
-                   {random_tensor(DType::f32, shape, 5)},
-                   "%1, %2"});
+    for (const bool complete : {false, true}) {
+      const std::string text = fmt::format("%1, %2 = qr(%a, complete={})", complete);
+      expect_same({text, {random_tensor(DType::f32, shape, 5)}, "%1, %2"});
+      expect_same({text, {random_tensor(DType::f64, shape, 5)}, "%1, %2"}, in_double);
+    }
   expect_same(
       {"%1, %2 = reflections(%a)  %3 = reflection_product(%1, %2)  "
        "%4 = reflection_product(%1, %2, complete=true)",
@@ -122,6 +135,10 @@ TEST_P(OfEverySize, SymmetricFactors) {
                {x, random_tensor(DType::f64, {2, n, 4}, 8)},
                "%1, %2, %3"},
               1e-7);
+  const Tensor y = positive(DType::f32, square, 7);
+  expect_same({"%1, %2 = ldl_factor(%a)  %3 = ldl_solve(%1, %2, %b)",
+               {y, random_tensor(DType::f32, {2, n, 4}, 8)},
+               "%1, %2, %3"});
 }
 
 TEST_P(OfEverySize, SymmetricEigenvalues) {
@@ -177,15 +194,95 @@ TEST(LinearAlgebraFaults, AreThoseOfTheReference) {
                  "the matrix holds an infinity or NaN");
   expect_fault("graph g(%a: i32[1]) {\n  %1 = pivot_rows(%a, rows=3)\n  return %1\n}\n",
                {Tensor::of<int>(DType::i32, {1}, {7})}, "pivot 7 of 3 rows");
+  expect_fault("graph g(%a: f32[2,2], %b: i32[2]) {\n  %1 = ldl_solve(%a, %b, %a)\n  return %1\n}\n",
+               {random_tensor(DType::f32, {2, 2}, 1), Tensor::of<int>(DType::i32, {2}, {1, -2})},
+               "pivot -2 of 2 rows");
 }
 
-TEST(LinearAlgebraData, SpectraHaveKernelsOnTheCpu) {
-  for (const char* call : {"%1, %2 = eigh(%a)", "%1, %2, %3 = svd(%a)", "%1 = matrix_exp(%a)"})
+class SingularOfEverySize : public ::testing::TestWithParam<std::int64_t> {};
+
+INSTANTIATE_TEST_SUITE_P(LinearAlgebra, SingularOfEverySize, ::testing::Values(2, 7, 8, 16, 17, 33, 100),
+                         [](const auto& test) { return std::to_string(test.param); });
+
+/// Row 1 is row 0.
+Tensor singular(DType dtype, std::int64_t n) {
+  Tensor x = regular(dtype, {2, n, n}, 3);
+  for (std::int64_t j = 0; j < n; ++j) x.set_double(Index{1, 1, j}, x.get_double(Index{1, 0, j}));
+  return x;
+}
+
+TEST_P(SingularOfEverySize, IsRefusedOrFactored) {
+  const std::int64_t n = GetParam();
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor x = singular(dtype, n);
+    const std::string type = x.type_string();
+    expect_fault("graph g(%a: " + type + ") {\n  %1 = solve(%a, %a)\n  return %1\n}\n", {x},
+                 "solve: the matrix is singular");
+    expect_same({"%1, %2, %3 = determinant(%a)", {x}, "%2, %3"}, 1e-3);
+    Tensor zero = Tensor::zeros(dtype, {n, n});
+    expect_same({"%1, %2 = lu(%a)  %3, %4, %5 = determinant(%a)  %6, %7 = qr(%a)",
+                 {zero},
+                 "%1, %2, %3, %4, %5, %6, %7"});
+    Tensor wrong = positive(dtype, {2, n, n}, 1);
+    wrong.set_double(Index{1, n - 1, n - 1}, -1);
+    expect_fault("graph g(%a: " + type + ") {\n  %1 = cholesky(%a)\n  return %1\n}\n", {wrong},
+                 "cholesky: the matrix is not positive definite");
+    wrong.set_double(Index{1, n - 1, 0}, std::nan(""));
+    expect_fault("graph g(%a: " + type + ") {\n  %1 = cholesky(%a)\n  return %1\n}\n", {wrong},
+                 "cholesky: the matrix is not positive definite");
+  }
+}
+
+TEST_P(SingularOfEverySize, NumbersThatAreNotFiniteComeWhereTheReferenceHasThem) {
+  const std::int64_t n = GetParam();
+  for (const DType dtype : {DType::f32, DType::f64})
+    for (const double number : {HUGE_VAL, -HUGE_VAL, std::nan("")})
+      for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
+        Tensor x = regular(dtype, {2, n, n}, 5);
+        x.set_double(Index{0, at, n / 3}, number);
+        const Tensor b = random_tensor(dtype, {2, n, 3}, 6);
+        expect_same({"%1, %2 = lu(%a)", {x}, "%1, %2"}, 1e-3);
+        expect_same({"%1 = solve(%a, %b)", {x, b}}, 1e-3);
+        expect_same({"%1, %2 = qr(%a)", {x}, "%1, %2"}, 1e-3);
+        Tensor triangle = triangular(dtype, {2, n, n});
+        triangle.set_double(Index{0, at, n / 3}, number);
+        expect_same({"%1 = triangular_solve(%a, %b)  %2 = triangular_solve(%a, %b, upper=true, unit=true)",
+                     {triangle, b},
+                     "%1, %2"},
+                    1e-3);
+        Tensor column = Tensor::zeros(dtype, {n, n});
+        column.set_double(Index{at, 0}, number);
+        expect_same({"%1, %2 = lu(%a)", {column}, "%1, %2"});
+      }
+}
+
+TEST(LinearAlgebraData, HasKernelsOnTheCpu) {
+  for (const char* call :
+       {"%1 = cholesky(%a)", "%1 = solve(%a, %a)", "%1 = triangular_solve(%a, %a)",
+        "%1, %2, %3 = determinant(%a)", "%1, %2 = qr(%a)", "%0, %2 = lu(%a)  %1 = pivot_rows(%2, rows=4)",
+        "%1, %2 = reflections(%a)", "%0, %2 = reflections(%a)  %1 = reflection_product(%0, %2)",
+        "%1, %2 = ldl_factor(%a)", "%0, %2 = ldl_factor(%a)  %1 = ldl_solve(%0, %2, %a)", "%1, %2 = eigh(%a)",
+        "%1, %2, %3 = svd(%a)", "%1 = matrix_exp(%a)"})
     for (const DType dtype : {DType::f32, DType::f64}) {
       const std::string type = type_string(dtype, Index{3, 4, 4});
       Session session(graph_of(fmt::format("graph g(%a: {}) {{\n  {}\n  return %1\n}}\n", type, call)));
       expect_no_reference(session, {{random_tensor(dtype, {3, 4, 4}, 1)}});
     }
+}
+
+TEST(LinearAlgebraData, FactorsByEveryInstructionSet) {
+  for (const cpu::Isa isa : cpu::runnable_isas()) {
+    const cpu::ForceIsa forced(isa);
+    for (const std::int64_t n : {4, 7, 33, 130})
+      for (const DType dtype : {DType::f32, DType::f64}) {
+        const Tensor x = positive(dtype, {2, n, n}, 1);
+        expect_same({"%1 = cholesky(%a)  %2, %3 = lu(%a)  %4, %5 = qr(%a)  %6, %7 = ldl_factor(%a)",
+                     {x},
+                     "%1, %2, %3, %4, %5, %6, %7"});
+        expect_same(
+            {"%1 = solve(%a, %a)  %2 = solve(%a, %b)", {x, random_tensor(dtype, {2, n, 3}, 2)}, "%1, %2"});
+      }
+  }
 }
 
 TEST(LinearAlgebraData, OfRankOne) {

@@ -1,0 +1,282 @@
+// What blocked factorisations are made of: blocks of matrices, products of them, triangular systems, columns
+// that lie one behind the other. Internal to cholesky.cpp, lu.cpp, householder.cpp and ldl.cpp.
+#pragma once
+#include "kernels/cpu/factor.h"
+#include "kernels/cpu/simd.h"
+#include "kernels/cpu/typed_product_panel.h"
+
+/// Defines name_f32 and name_f64 from the template `name`.
+#define TENON_ON_MATRIX(name)                                           \
+  long name##_f32(const MatrixTask<float>& task) { return name(task); } \
+  long name##_f64(const MatrixTask<double>& task) { return name(task); }
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+template <class T>
+struct Lanes {
+  typedef T V __attribute__((vector_size(VL * 4)));
+  typedef T Unaligned __attribute__((vector_size(VL * 4), aligned(alignof(T)), may_alias));
+  static constexpr long count = static_cast<long>(VL * 4 / sizeof(T));
+  static TENON_INLINE V load(const T* p) { return *reinterpret_cast<const Unaligned*>(p); }
+  static TENON_INLINE void store(T* p, V v) { *reinterpret_cast<Unaligned*>(p) = v; }
+  /// The first n lanes, 1 <= n <= count: no other memory is touched.
+  static TENON_INLINE V load_first(const T* p, long n) {
+    if (n == count) return load(p);
+    if constexpr (sizeof(T) == sizeof(float)) return cpu::TENON_ISA::load_partial(p, static_cast<int>(n));
+#if defined(__AVX512F__)
+    else
+      return reinterpret_cast<V>(_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1u), p));
+#else
+    V v{};
+    for (long i = 0; i < n; i++) v[i] = p[i];
+    return v;
+#endif
+  }
+  static TENON_INLINE void store_first(T* p, V v, long n) {
+    if (n == count) return store(p, v);
+    if constexpr (sizeof(T) == sizeof(float)) return cpu::TENON_ISA::store_partial(p, v, static_cast<int>(n));
+#if defined(__AVX512F__)
+    else
+      _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << n) - 1u), reinterpret_cast<__m512d>(v));
+#else
+    for (long i = 0; i < n; i++) p[i] = v[i];
+#endif
+  }
+  static TENON_INLINE T sum(V v) {
+    T parts[count];
+    store(parts, v);
+    TENON_UNROLL
+    for (long half = count / 2; half > 0; half /= 2) {
+      TENON_UNROLL
+      for (long i = 0; i < half; i++) parts[i] += parts[i + half];
+    }
+    return parts[0];
+  }
+};
+
+/// Some rows and columns of a matrix. Strides count elements.
+template <class T>
+struct Block {
+  T* data;
+  long rows, columns, row, column = 1;
+  TENON_INLINE T& operator()(long i, long j) const { return data[i * row + j * column]; }
+  TENON_INLINE Block part(long i, long j, long height, long width) const {
+    return {data + i * row + j * column, height, width, row, column};
+  }
+  /// From row i and column j on.
+  TENON_INLINE Block from(long i, long j) const { return part(i, j, rows - i, columns - j); }
+  TENON_INLINE Block turned() const { return {data, columns, rows, column, row}; }
+  /// Upside down, and left to right: an upper triangle becomes a lower one.
+  TENON_INLINE Block with_rows_reversed() const {
+    return {data + (rows - 1) * row, rows, columns, -row, column};
+  }
+};
+
+template <class T>
+TENON_INLINE Block<T> dense(T* data, long rows, long columns) {
+  return {data, rows, columns, columns, 1};
+}
+
+/// Hands out parts of a task's room.
+template <class T>
+struct Room {
+  T* next;
+  TENON_INLINE T* take(long count) {
+    constexpr long line = 64 / sizeof(T);
+    T* const taken = next;
+    next += (count + line - 1) / line * line;
+    return taken;
+  }
+};
+
+TENON_INLINE void multiply_columns(const TypedColumns<float>& call) { product_columns_f32(call); }
+TENON_INLINE void multiply_columns(const TypedColumns<double>& call) { product_columns_f64(call); }
+
+/// c -= a b. The rows or the columns of c are contiguous. `work`: typed_work_size elements.
+template <class T>
+void subtract_product(Block<T> c, Block<T> a, Block<T> b, T* work) {
+  if (c.column != 1) {
+    const Block<T> turned_b = b.turned();
+    c = c.turned();
+    b = a.turned();
+    a = turned_b;
+  }
+  if (c.rows == 0 || c.columns == 0 || a.columns == 0) return;
+  TypedProduct<T> p;
+  p.M = c.rows, p.N = c.columns, p.K = a.columns;
+  p.a = a.data, p.a_row = a.row, p.a_column = a.column;
+  p.b = b.data, p.b_row = b.row, p.b_column = b.column;
+  p.c = c.data, p.c_row = c.row;
+  for (long n = 0; n < p.N; n += typed_columns)
+    multiply_columns({&p, n, n + typed_columns < p.N ? n + typed_columns : p.N, work, true});
+}
+
+inline constexpr long few = 32;  // rows of a block that plain loops compute
+
+/// Solves the lower triangular system for some columns of x, `Vectors` vectors of them.
+template <class T, int Vectors>
+__attribute__((noinline)) void substitute_strip(const Block<T>& a, const Block<T>& x, bool unit) {
+  using L = Lanes<T>;
+  constexpr long wide = Vectors * L::count;
+  alignas(64) T strip[few][wide];
+  const bool whole = x.column == 1 && x.columns == wide;
+  if (whole) {
+    for (long i = 0; i < x.rows; i++) {
+      TENON_UNROLL
+      for (int v = 0; v < Vectors; v++) L::store(strip[i] + v * L::count, L::load(&x(i, 0) + v * L::count));
+    }
+  } else {
+    for (long i = 0; i < x.rows; i++) {
+      for (long j = 0; j < x.columns; j++) strip[i][j] = x(i, j);
+      for (long j = x.columns; j < wide; j++) strip[i][j] = 0;
+    }
+  }
+  for (long i = 0; i < x.rows; i++) {
+    typename L::V sum[Vectors];
+    TENON_UNROLL
+    for (int v = 0; v < Vectors; v++) sum[v] = L::load(strip[i] + v * L::count);
+    for (long k = 0; k < i; k++) {
+      const T factor = a(i, k);
+      TENON_UNROLL
+      for (int v = 0; v < Vectors; v++) sum[v] -= factor * L::load(strip[k] + v * L::count);
+    }
+    TENON_UNROLL
+    for (int v = 0; v < Vectors; v++) L::store(strip[i] + v * L::count, unit ? sum[v] : sum[v] / a(i, i));
+  }
+  if (whole) {
+    for (long i = 0; i < x.rows; i++) {
+      TENON_UNROLL
+      for (int v = 0; v < Vectors; v++) L::store(&x(i, 0) + v * L::count, L::load(strip[i] + v * L::count));
+    }
+  } else {
+    for (long i = 0; i < x.rows; i++)
+      for (long j = 0; j < x.columns; j++) x(i, j) = strip[i][j];
+  }
+}
+
+/// x becomes the solution of a lower triangular system.
+template <class T>
+void substitute(const Block<T>& a, const Block<T>& x, bool unit, T* work) {
+  if (a.rows > few) {
+    const long half = a.rows / 2;
+    const Block<T> top = x.part(0, 0, half, x.columns), below = x.from(half, 0);
+    substitute(a.part(0, 0, half, half), top, unit, work);
+    subtract_product(below, a.part(half, 0, a.rows - half, half), top, work);
+    substitute(a.from(half, half), below, unit, work);
+    return;
+  }
+  constexpr long wide = Lanes<T>::count;
+  for (long j = 0; j < x.columns;) {
+    const long left = x.columns - j;
+    const long width = left >= 4 * wide ? 4 * wide : left > wide ? 2 * wide : wide;
+    const Block<T> strip = x.part(0, j, x.rows, width < left ? width : left);
+    if (width == 4 * wide)
+      substitute_strip<T, 4>(a, strip, unit);
+    else if (width == 2 * wide)
+      substitute_strip<T, 2>(a, strip, unit);
+    else
+      substitute_strip<T, 1>(a, strip, unit);
+    j += width;
+  }
+}
+
+template <class T>
+TENON_INLINE void copy(const T* from, long count, T* to) {
+  __builtin_memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+}
+
+template <class T>
+TENON_INLINE void swap_rows(const Block<T>& m, long i, long k) {
+  if (i == k) return;
+  for (long j = 0; j < m.columns; j++) {
+    const T kept = m(i, j);
+    m(i, j) = m(k, j);
+    m(k, j) = kept;
+  }
+}
+
+/// A matrix whose columns lie one behind the other, each followed by a vector of zeros: loops over a column
+/// take whole vectors.
+template <class T>
+struct Columns {
+  T* data;
+  long rows, count, stride;
+  TENON_INLINE T* operator[](long j) const { return data + j * stride; }
+  static long size(long rows, long count) { return (rows + Lanes<T>::count) * count; }
+};
+
+template <class T>
+Columns<T> pack(const Block<T>& from, T* room) {
+  const Columns<T> to{room, from.rows, from.columns, from.rows + Lanes<T>::count};
+  for (long i = 0; i < from.rows; i++)
+    for (long j = 0; j < from.columns; j++) to[j][i] = from(i, j);
+  for (long j = 0; j < from.columns; j++) Lanes<T>::store(to[j] + from.rows, typename Lanes<T>::V{});
+  return to;
+}
+
+template <class T>
+void unpack(const Columns<T>& from, const Block<T>& to) {
+  for (long i = 0; i < to.rows; i++)
+    for (long j = 0; j < to.columns; j++) to(i, j) = from[j][i];
+}
+
+template <class T>
+bool is_finite(const T* x, long count) {
+  using L = Lanes<T>;
+  typename L::V zeros{};
+  long i = 0;
+  for (; i + L::count <= count; i += L::count) zeros += L::load(x + i) * 0;
+  T zero = 0;
+  for (int lane = 0; lane < L::count; lane++) zero += zeros[lane];
+  for (; i < count; i++) zero += x[i] * 0;
+  return zero == 0;
+}
+
+/// y -= factor * x, elements [first, end) of columns.
+template <class T>
+TENON_INLINE void subtract(T* y, const T* x, T factor, long first, long end) {
+  using L = Lanes<T>;
+  for (long i = first; i < end; i += L::count) L::store(y + i, L::load(y + i) - factor * L::load(x + i));
+}
+
+/// The solution of a triangular system for `N` columns from the first on, row by row.
+template <int N, class T>
+void substitute_by_dots(const Block<T>& a, const Columns<T>& x, long first, bool upper, bool unit) {
+  using L = Lanes<T>;
+  for (long step = 0; step < a.rows; step++) {
+    const long i = upper ? a.rows - 1 - step : step, end = upper ? a.rows : i;
+    const T* const row = &a(i, 0);
+    typename L::V sums[N] = {};
+    for (long k = upper ? i + 1 : 0; k < end; k += L::count) {
+      const long width = end - k < L::count ? end - k : L::count;
+      const typename L::V factors = L::load_first(row + k, width);
+      TENON_UNROLL
+      for (int c = 0; c < N; c++) sums[c] += factors * L::load_first(x[first + c] + k, width);
+    }
+    TENON_UNROLL
+    for (int c = 0; c < N; c++) {
+      const T left = x[first + c][i] - L::sum(sums[c]);
+      x[first + c][i] = unit ? left : left / row[i];
+    }
+  }
+}
+
+/// x becomes the solution of a triangular system, in which the rows of a are contiguous.
+template <class T>
+void solve_triangular(const Block<T>& a, const Block<T>& x, bool upper, bool unit, T* room) {
+  constexpr long few_columns_of_x = 8;
+  if (a.rows > few && x.columns <= few_columns_of_x) {
+    const Columns<T> columns = pack(x, room);
+    long j = 0;
+    for (; j + 4 <= x.columns; j += 4) substitute_by_dots<4>(a, columns, j, upper, unit);
+    for (; j < x.columns; j++) substitute_by_dots<1>(a, columns, j, upper, unit);
+    return unpack(columns, x);
+  }
+  if (!upper) return substitute(a, x, unit, room);
+  const Block<T> lower = a.with_rows_reversed().turned().with_rows_reversed().turned();
+  substitute(lower, x.with_rows_reversed(), unit, room);
+}
+
+}  // namespace
+}  // namespace tenon::cpu::TENON_ISA
