@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/row_walk.h"
+#include "kernels/cpu/simd_half.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
@@ -103,8 +104,8 @@ void walk_rows(const RowMap& map, long first, long rows, long* to) {
   for (long i = 0; i < rows; i++) to[i] = walk.next();
 }
 
-// The epilogue but for its hook; `sums` lie as the columns of C do.
-void finish(const RowGemm& g, const long* c_row, long rows, float* sums) {
+// The epilogue of `sums`, which lie as the columns of C do, and the rows of C from row `first` on.
+void finish(const RowGemm& g, long first, const long* c_row, long rows, float* sums) {
   const Epilogue& e = g.epilogue;
   const long cols = g.cols;
   const auto each = [&](auto function) __attribute__((always_inline)) {
@@ -130,7 +131,17 @@ void finish(const RowGemm& g, const long* c_row, long rows, float* sums) {
     finish_rows(e.activation, {sums, &start, nullptr, nullptr, 1, count});
   }
   if (e.added) each([&](float& x, long row, long j) { x += e.added[row * e.added_stride + j]; });
-  each([&](float x, long row, long j) { g.c[row * g.c_stride + j] = x; });
+  // A hook has rows that lie one behind the other.
+  if (e.hook) e.hook(e.context, sums, cols, g.hook_row + first, rows, g.hook_col, cols);
+  if (g.hook_stores) return;
+  for (long i = 0; i < rows; i++) {
+    const float* const from = sums + i * cols;
+    const int lanes = static_cast<int>(cols);
+    if (g.c_halves)
+      narrow_row(from, cols, g.c_halves + c_row[i] * g.c_stride);
+    else
+      store_lanes(g.c + c_row[i] * g.c_stride, load_lanes(from, lanes), lanes);
+  }
 }
 
 }  // namespace
@@ -151,12 +162,7 @@ void row_dots(const RowGemm& g, long begin, long end) {
     walk_rows(g.a_rows, first, rows, a_row);
     walk_rows(g.c_rows, first, rows, c_row);
     dots({g, a_row, sums}, rows);
-    finish(g, c_row, rows, sums);
-    // A hook has rows that lie one behind the other.
-    if (g.epilogue.hook) {
-      g.epilogue.hook(g.epilogue.context, g.c + c_row[0] * g.c_stride, g.c_stride, g.hook_row + first, rows,
-                      g.hook_col, g.cols);
-    }
+    finish(g, first, c_row, rows, sums);
   }
 }
 

@@ -9,7 +9,7 @@ namespace tenon::cpu {
 using DotsPay = bool(long runs, long run_length, long cols);
 TENON_PER_ISA(DotsPay, row_dots_pay, row_dots_pay)
 
-/// Rows [begin, end) of a RowGemm that is by_columns: of float32, whose hook, if any, reads C.
+/// Rows [begin, end) of a RowGemm that is by_columns: with A and B of float32.
 using RowDots = void(const RowGemm& g, long begin, long end);
 TENON_PER_ISA(RowDots, row_dots, row_dots)
 
