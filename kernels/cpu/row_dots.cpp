@@ -43,10 +43,9 @@ template <int Count>
 TENON_INLINE void store_sums(const vf* from, float* to) {
   TENON_UNROLL
   for (int first = 0; first < Count; first += VL) {
-    constexpr int all = VL;
-    vf r[all] = {};
+    vf r[VL] = {};
     TENON_UNROLL
-    for (int i = 0; i < all; i++)
+    for (int i = 0; i < VL; i++)
       if (first + i < Count) r[i] = from[first + i];
     add_halves<VL / 2>(r);
     store_lanes(to + first, r[0], Count - first < VL ? Count - first : VL);
@@ -98,7 +97,7 @@ DotsOfBlock pick(long cols, LaneList<I...>) {
   return kernels[cols - 1];
 }
 
-// Where rows lie, from one on.
+// Where rows lie, from row `first` on.
 void walk_rows(const RowMap& map, long first, long rows, long* to) {
   RowWalk walk(map, first);
   for (long i = 0; i < rows; i++) to[i] = walk.next();
