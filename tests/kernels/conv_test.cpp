@@ -4,81 +4,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <ostream>
 #include <vector>
 
 #include "base/half.h"
-#include "tests/kernels/conv_axis.h"
+#include "tests/kernels/conv_reference.h"
 #include "tests/kernels/every_isa.h"
-#include "tests/kernels/numbers.h"
 
 namespace tenon::cpu {
-
-std::ostream& operator<<(std::ostream& out, const ConvAxis& a) {
-  return out << a.in << " k" << a.kernel << " s" << a.stride << " p" << a.pad_before << "," << a.pad_after
-             << " d" << a.dilation << " op" << a.output_padding;
-}
-std::ostream& operator<<(std::ostream& out, const ConvShape& s) {
-  return out << (s.transposed ? "transposed " : "") << "N" << s.N << " " << s.Cin << "->" << s.Cout << " d("
-             << s.d << ") h(" << s.h << ") w(" << s.w << ") groups " << s.groups;
-}
-
 namespace {
-
-// [N, D, H, W, Cout] in doubles, from a dense channels-last input and PyTorch's weights.
-std::vector<double> reference(const ConvShape& s, const Numbers& in, const Numbers& weights) {
-  const long in_each = s.Cin / s.groups;
-  const long out_each = s.Cout / s.groups;
-  const long out_d = s.out(s.d), out_h = s.out(s.h), out_w = s.out(s.w);
-  std::vector<double> out(static_cast<std::size_t>(s.N * s.out_pixels() * s.Cout));
-  const auto at = [&](long n, long z, long y, long x, long o) -> double& {
-    return out[static_cast<std::size_t>((((n * out_d + z) * out_h + y) * out_w + x) * s.Cout + o)];
-  };
-  // For a forward convolution i is the output position and o the input position; for a transposed one the
-  // reverse.
-  const auto other = [](const ConvAxis& a, long i, long k) {
-    return i * a.stride - a.pad_before + k * a.dilation;
-  };
-  const auto inside = [](long i, long size) { return i >= 0 && i < size; };
-  const long from_d = s.transposed ? s.d.in : out_d, from_h = s.transposed ? s.h.in : out_h,
-             from_w = s.transposed ? s.w.in : out_w;
-  const long to_d = s.transposed ? out_d : s.d.in, to_h = s.transposed ? out_h : s.h.in,
-             to_w = s.transposed ? out_w : s.w.in;
-  for (long n = 0; n < s.N; n++)
-    for (long z = 0; z < from_d; z++)
-      for (long y = 0; y < from_h; y++)
-        for (long x = 0; x < from_w; x++)
-          for (long kz = 0; kz < s.d.kernel; kz++)
-            for (long ky = 0; ky < s.h.kernel; ky++)
-              for (long kx = 0; kx < s.w.kernel; kx++) {
-                const long oz = other(s.d, z, kz), oy = other(s.h, y, ky), ox = other(s.w, x, kx);
-                if (!inside(oz, to_d) || !inside(oy, to_h) || !inside(ox, to_w)) continue;
-                const long tap = (kz * s.h.kernel + ky) * s.w.kernel + kx;
-                for (long o = 0; o < s.Cout; o++) {
-                  const long g = o / out_each;
-                  for (long i = 0; i < in_each; i++) {
-                    const long c = g * in_each + i;
-                    if (s.transposed) {
-                      at(n, oz, oy, ox, o) +=
-                          double{in[(((n * s.d.in + z) * s.h.in + y) * s.w.in + x) * s.Cin + c]} *
-                          double{weights[(c * out_each + o % out_each) * s.taps() + tap]};
-                    } else {
-                      at(n, z, y, x, o) +=
-                          double{in[(((n * s.d.in + oz) * s.h.in + oy) * s.w.in + ox) * s.Cin + c]} *
-                          double{weights[(o * in_each + i) * s.taps() + tap]};
-                    }
-                  }
-                }
-              }
-  return out;
-}
-
-void add_place(const void*, float* tile, long stride, long row0, long rows, long col0, long cols) {
-  for (long r = 0; r < rows; r++) {
-    for (long c = 0; c < cols; c++)
-      tile[r * stride + c] += static_cast<float>((row0 + r) % 97 * 100 + col0 + c);
-  }
-}
 
 // Of a sum of as many products as the square of this.
 double loss_of(ConvAlgorithm algorithm, const ConvShape& s) {
@@ -273,50 +206,6 @@ TEST_P(ConvTest, FiveByFive) {
     expect_right({.N = 2, .Cin = 37, .Cout = 40, .h = axis(size + 4, 5), .w = axis(size + 5, 5, 1, 1)});
   }
   expect_right({.Cin = 16, .Cout = 16, .h = axis(6, 5, 1, 2), .w = axis(9, 5, 1, 2), .d = axis(4, 5, 1, 2)});
-}
-
-// Winograd's transforms would spread it over a tile; outputs of few channels are then products by columns.
-TEST_P(ConvTest, ANanOfAnImageInHalvesReachesItsReadersAlone) {
-  ThreadPool pool(2);
-  for (const long outputs : {1, 4, 8, 40})
-    for (const ConvAlgorithm algorithm :
-         {ConvAlgorithm::winograd2, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6}) {
-      const ConvShape s{.Cin = 24, .Cout = outputs, .h = axis(9, 3, 1, 1), .w = axis(11, 3, 1, 1)};
-      const Numbers weights = coarse_numbers(s.Cin * s.Cout * 9, 2);
-      Numbers in = coarse_numbers(s.in_pixels() * s.Cin, 1);
-      constexpr long nan_y = 4, nan_x = 7;
-      in[(nan_y * s.w.in + nan_x) * s.Cin + 5] = 0;
-      const std::vector<double> sums = reference(s, in, weights);
-      std::vector<std::uint16_t> image, halves(static_cast<std::size_t>(s.out_pixels() * s.Cout));
-      for (long i = 0; i < in.size(); i++) image.push_back(BFloat16(in[i]).bits);
-      image[static_cast<std::size_t>((nan_y * s.w.in + nan_x) * s.Cin + 5)] = 0x7fc0;
-      Numbers packed(conv_packed_size(s, algorithm)), scratch(conv_scratch_size(s, algorithm, 2));
-      pack_conv(s, algorithm, weights.data(), packed.data(), pool);
-      Epilogue epilogue;
-      epilogue.hook = add_place;
-      conv(s, algorithm,
-           {.in_halves = image.data(),
-            .in_stride = s.Cin,
-            .packed = packed.data(),
-            .weights = weights.data(),
-            .out_halves = halves.data(),
-            .out_stride = s.Cout,
-            .epilogue = epilogue,
-            .scratch = scratch.data()},
-           pool);
-      for (long i = 0; i < s.out_pixels(); i++)
-        for (long o = 0; o < s.Cout; o++) {
-          const double found =
-              float(std::bit_cast<BFloat16>(halves[static_cast<std::size_t>(i * s.Cout + o)]));
-          const bool reads_nan = std::abs(i / s.w.in - nan_y) <= 1 && std::abs(i % s.w.in - nan_x) <= 1;
-          const double expected =
-              sums[static_cast<std::size_t>(i * s.Cout + o)] + static_cast<double>(i % 97 * 100 + o);
-          if (reads_nan)
-            ASSERT_TRUE(std::isnan(found)) << i << " " << o;
-          else
-            ASSERT_NEAR(found, expected, 1e-4 + std::abs(expected) / 256) << i << " " << o;
-        }
-    }
 }
 
 TEST_P(ConvTest, PaddingOnOneSideOnly) {

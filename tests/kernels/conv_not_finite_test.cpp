@@ -1,0 +1,62 @@
+// What is not finite in an image reaches the outputs that read it, and no others.
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "base/half.h"
+#include "kernels/cpu/conv.h"
+#include "tests/kernels/conv_reference.h"
+#include "tests/kernels/every_isa.h"
+
+namespace tenon::cpu {
+namespace {
+
+class NotFiniteImage : public OnEveryIsa {};
+TENON_EVERY_ISA(NotFiniteImage);
+
+// Winograd's transforms would spread it over a tile; outputs of few channels are then products by columns.
+TEST_P(NotFiniteImage, ANanOfAnImageInHalvesReachesItsReadersAlone) {
+  ThreadPool pool(2);
+  for (const long outputs : {1, 4, 8, 40})
+    for (const ConvAlgorithm algorithm :
+         {ConvAlgorithm::winograd2, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6}) {
+      const ConvShape s{.Cin = 24, .Cout = outputs, .h = axis(9, 3, 1, 1), .w = axis(11, 3, 1, 1)};
+      const Numbers weights = coarse_numbers(s.Cin * s.Cout * 9, 2);
+      Numbers in = coarse_numbers(s.in_pixels() * s.Cin, 1);
+      constexpr long nan_y = 4, nan_x = 7;
+      in[(nan_y * s.w.in + nan_x) * s.Cin + 5] = 0;
+      const std::vector<double> sums = reference(s, in, weights);
+      std::vector<std::uint16_t> image, halves(static_cast<std::size_t>(s.out_pixels() * s.Cout));
+      for (long i = 0; i < in.size(); i++) image.push_back(BFloat16(in[i]).bits);
+      image[static_cast<std::size_t>((nan_y * s.w.in + nan_x) * s.Cin + 5)] = 0x7fc0;
+      Numbers packed(conv_packed_size(s, algorithm)), scratch(conv_scratch_size(s, algorithm, 2));
+      pack_conv(s, algorithm, weights.data(), packed.data(), pool);
+      Epilogue epilogue;
+      epilogue.hook = add_place;
+      conv(s, algorithm,
+           {.in_halves = image.data(),
+            .in_stride = s.Cin,
+            .packed = packed.data(),
+            .weights = weights.data(),
+            .out_halves = halves.data(),
+            .out_stride = s.Cout,
+            .epilogue = epilogue,
+            .scratch = scratch.data()},
+           pool);
+      for (long i = 0; i < s.out_pixels(); i++)
+        for (long o = 0; o < s.Cout; o++) {
+          const double found =
+              float(std::bit_cast<BFloat16>(halves[static_cast<std::size_t>(i * s.Cout + o)]));
+          const bool reads_nan = std::abs(i / s.w.in - nan_y) <= 1 && std::abs(i % s.w.in - nan_x) <= 1;
+          const double expected =
+              sums[static_cast<std::size_t>(i * s.Cout + o)] + static_cast<double>(i % 97 * 100 + o);
+          if (reads_nan)
+            ASSERT_TRUE(std::isnan(found)) << i << " " << o;
+          else
+            ASSERT_NEAR(found, expected, 1e-4 + std::abs(expected) / 256) << i << " " << o;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tenon::cpu
