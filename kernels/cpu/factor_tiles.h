@@ -2,7 +2,7 @@
 // that lie one behind the other. Internal to cholesky.cpp, lu.cpp, householder.cpp and ldl.cpp.
 #pragma once
 #include "kernels/cpu/factor.h"
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/simd_lanes.h"
 #include "kernels/cpu/typed_product_panel.h"
 
 /// Defines name_f32 and name_f64 from the template `name`.
@@ -12,48 +12,6 @@
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
-
-template <class T>
-struct Lanes {
-  typedef T V __attribute__((vector_size(VL * 4)));
-  typedef T Unaligned __attribute__((vector_size(VL * 4), aligned(alignof(T)), may_alias));
-  static constexpr long count = static_cast<long>(VL * 4 / sizeof(T));
-  static TENON_INLINE V load(const T* p) { return *reinterpret_cast<const Unaligned*>(p); }
-  static TENON_INLINE void store(T* p, V v) { *reinterpret_cast<Unaligned*>(p) = v; }
-  /// The first n lanes, 1 <= n <= count: no other memory is touched.
-  static TENON_INLINE V load_first(const T* p, long n) {
-    if (n == count) return load(p);
-    if constexpr (sizeof(T) == sizeof(float)) return cpu::TENON_ISA::load_partial(p, static_cast<int>(n));
-#if defined(__AVX512F__)
-    else
-      return reinterpret_cast<V>(_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1u), p));
-#else
-    V v{};
-    for (long i = 0; i < n; i++) v[i] = p[i];
-    return v;
-#endif
-  }
-  static TENON_INLINE void store_first(T* p, V v, long n) {
-    if (n == count) return store(p, v);
-    if constexpr (sizeof(T) == sizeof(float)) return cpu::TENON_ISA::store_partial(p, v, static_cast<int>(n));
-#if defined(__AVX512F__)
-    else
-      _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << n) - 1u), reinterpret_cast<__m512d>(v));
-#else
-    for (long i = 0; i < n; i++) p[i] = v[i];
-#endif
-  }
-  static TENON_INLINE T sum(V v) {
-    T parts[count];
-    store(parts, v);
-    TENON_UNROLL
-    for (long half = count / 2; half > 0; half /= 2) {
-      TENON_UNROLL
-      for (long i = 0; i < half; i++) parts[i] += parts[i + half];
-    }
-    return parts[0];
-  }
-};
 
 /// Some rows and columns of a matrix. Strides count elements.
 template <class T>

@@ -3,23 +3,17 @@
 // ISA.
 #include "kernels/cpu/typed_product_panel.h"
 
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/simd_lanes.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
 
-// Vectors of other elements than floats, as wide as theirs.
 template <class T>
-struct Vectors {
-  typedef T V __attribute__((vector_size(VL * 4)));
-  typedef T Unaligned __attribute__((vector_size(VL * 4), aligned(alignof(T)), may_alias));
-  static constexpr long lanes = static_cast<long>(VL * 4 / sizeof(T));
-  static TENON_INLINE V load(const T* p) { return *reinterpret_cast<const Unaligned*>(p); }
-  static TENON_INLINE void store(T* p, V v) { *reinterpret_cast<Unaligned*>(p) = v; }
-  static TENON_INLINE T sum(V v) {
+struct Vectors : Lanes<T> {
+  static TENON_INLINE T sum(typename Lanes<T>::V v) {
     T total = v[0];
     TENON_UNROLL
-    for (int i = 1; i < lanes; i++) total = add(total, v[i]);
+    for (int i = 1; i < Lanes<T>::count; i++) total = add(total, v[i]);
     return total;
   }
   /// Integers wrap around.
@@ -61,12 +55,12 @@ static TENON_INLINE void dots(const TypedProduct<T>& p, long m, long n) {
   const T* a = p.a + m * p.a_row;
   const T* b = p.b + n * p.b_column;
   long k = 0;
-  for (; k + 2 * W::lanes <= p.K; k += 2 * W::lanes) {
-    const typename W::V x = W::load(a + k), y = W::load(a + k + W::lanes);
+  for (; k + 2 * W::count <= p.K; k += 2 * W::count) {
+    const typename W::V x = W::load(a + k), y = W::load(a + k + W::count);
     TENON_UNROLL
     for (int j = 0; j < Columns; j++) {
       sum[j][0] += x * W::load(b + j * p.b_column + k);
-      sum[j][1] += y * W::load(b + j * p.b_column + k + W::lanes);
+      sum[j][1] += y * W::load(b + j * p.b_column + k + W::count);
     }
   }
   TENON_UNROLL
@@ -88,7 +82,7 @@ static void sum_of_rows(const TypedProduct<T>& p, long m, long first, long last)
   const auto add_rows = [&](auto count, long k) __attribute__((always_inline)) {
     const T *a = p.a + m * p.a_row + k * p.a_column, *b = p.b + k * p.b_row;
     long n = first;
-    for (; n + W::lanes <= last; n += W::lanes) {
+    for (; n + W::count <= last; n += W::count) {
       typename W::V sum = W::load(c + n);
       TENON_UNROLL
       for (long i = 0; i < count.value; i++) sum += a[i * p.a_column] * W::load(b + i * p.b_row + n);
@@ -130,7 +124,7 @@ template <class T, int Rows>
 static __attribute__((noinline)) void row_tile(const TypedProduct<T>& p, long m, const Panels<T>& panels) {
   using W = Vectors<T>;
   using V = typename W::V;
-  constexpr long wide = 2 * W::lanes;
+  constexpr long wide = 2 * W::count;
   pack_rows<T, Rows>(p, m, panels.k, panels.depth, panels.subtracts, panels.a);
   const T* b_panel = panels.b;
   for (long n = panels.first; n < panels.last; n += wide, b_panel += panels.next) {
@@ -147,11 +141,11 @@ static __attribute__((noinline)) void row_tile(const TypedProduct<T>& p, long m,
         from = edge[i];
       }
       sum[i][0] = from ? W::load(from) : V{};
-      sum[i][1] = from ? W::load(from + W::lanes) : V{};
+      sum[i][1] = from ? W::load(from + W::count) : V{};
     }
     const T *a = panels.a, *b = b_panel;
     for (long d = 0; d < panels.depth; d++, a += Rows, b += panels.row) {
-      const V x = W::load(b), y = W::load(b + W::lanes);
+      const V x = W::load(b), y = W::load(b + W::count);
       TENON_UNROLL
       for (int i = 0; i < Rows; i++) {
         const V factor = a[i] - V{};
@@ -164,10 +158,10 @@ static __attribute__((noinline)) void row_tile(const TypedProduct<T>& p, long m,
       T* c = p.c + (m + i) * p.c_row + n;
       if (columns == wide) {
         W::store(c, sum[i][0]);
-        W::store(c + W::lanes, sum[i][1]);
+        W::store(c + W::count, sum[i][1]);
       } else {
         W::store(edge[i], sum[i][0]);
-        W::store(edge[i] + W::lanes, sum[i][1]);
+        W::store(edge[i] + W::count, sum[i][1]);
         for (long j = 0; j < columns; j++) c[j] = edge[i][j];
       }
     }
@@ -186,14 +180,14 @@ static RowTile<T> row_tile_of(long rows, LaneList<I...>) {
 template <class T>
 static void pack_columns(const TypedProduct<T>& p, const Panels<T>& panels, T* to) {
   using W = Vectors<T>;
-  constexpr long wide = 2 * W::lanes;
+  constexpr long wide = 2 * W::count;
   for (long n = panels.first; n < panels.last; n += wide) {
     const long columns = panels.last - n < wide ? panels.last - n : wide;
     const T* b = p.b + panels.k * p.b_row + n * p.b_column;
     for (long d = 0; d < panels.depth; d++, b += p.b_row, to += wide) {
       if (p.b_column == 1 && columns == wide) {
         W::store(to, W::load(b));
-        W::store(to + W::lanes, W::load(b + W::lanes));
+        W::store(to + W::count, W::load(b + W::count));
       } else {
         for (long j = 0; j < wide; j++) to[j] = j < columns ? b[j * p.b_column] : T{};
       }
@@ -203,7 +197,7 @@ static void pack_columns(const TypedProduct<T>& p, const Panels<T>& panels, T* t
 
 template <class T>
 static void product_columns(const TypedColumns<T>& call) {
-  constexpr long wide = 2 * Vectors<T>::lanes;
+  constexpr long wide = 2 * Vectors<T>::count;
   const TypedProduct<T>& p = *call.product;
   if (!call.subtracts && p.M <= few_rows && p.b_row == 1 && p.a_column == 1) {
     long n = call.first;
