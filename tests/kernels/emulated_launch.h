@@ -18,8 +18,8 @@ namespace tenon::gpu {
 
 enum class Tool { plain, address, thread };
 
-/// TENON_RUN_GPU_KERNEL is the program of run_gpu_kernel.cpp, but for the tool's name;
-/// TENON_EMULATION_COMPILER is g++. Waves of 32 are those of sm_90a, of 64 those of gfx942.
+/// TENON_RUN_GPU_KERNEL is the program of run_gpu_kernel.cpp, but for the tool's name; TENON_KERNEL_COMPILERS
+/// are g++ with its flags for waves of 32 and of 64 of each tool.
 class EmulatedLaunch {
  public:
   EmulatedLaunch(const GpuCase& c, Tool tool, int wave) : case_(c), tool_(tool), wave_(wave) {
@@ -59,21 +59,13 @@ class EmulatedLaunch {
     text << source << "\nusing namespace tenon::gpu;\n";
     for (const std::string& kernel : kernels) text << "GPU_CPU_EXPORT(" << kernel << ")\n";
     text.close();
-    const char* const device = wave_ == 64 ? "64 -D__gfx942__ -D__GFX9__"
-                                           : "32 -D__CUDA_ARCH__=900 -D__CUDA_ARCH_FEAT_SM90_ALL "
-                                             "-DGPU_CPU_SHMEM=232448";
-    said_ = run_command(std::string(TENON_EMULATION_COMPILER) + flags() +
-                        " -std=c++17 -O1 -w -shared -fPIC -D__SOFTGPU__ -DGPU_CPU_WARP=" + device +
-                        " -I" TENON_SOURCE_DIR "/tests/softgpu " + file("kernels.cpp") + " -o " + library);
+    static constexpr const char* compilers[] = {TENON_KERNEL_COMPILERS};
+    said_ = run_command(compilers[2 * static_cast<int>(tool_) + wave_ / 64] + std::string(" -shared ") +
+                        file("kernels.cpp") + " -o " + library);
     libraries_[source] = library;
   }
 
   std::string file(const std::string& name) { return folder_.file(name).string(); }
-  std::string flags() const {
-    return tool_ == Tool::plain     ? ""
-           : tool_ == Tool::address ? " -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
-                                    : " -g1 -fsanitize=thread";
-  }
   std::string suffix() const {
     return tool_ == Tool::plain ? "_plain" : tool_ == Tool::address ? "_address" : "_thread";
   }
