@@ -213,3 +213,31 @@ for _ in range(3):
     pieces.append(mpmath.floor(mpmath.ldexp(rest, 33 - exponent)) * mpf(2) ** (exponent - 33))
     rest -= pieces[-1]
 print("// pi / 2 =", " + ".join(float(x).hex() for x in [*pieces, rest]))
+
+
+def precise_erfinv_share(w):  # erfinv_share in 50 digits
+    if w < mpf("1e-30"):
+        return mpmath.sqrt(mpmath.pi) / 2
+    x = mpmath.sqrt(-mpmath.expm1(-w))
+    rest = mpmath.exp(-w) / (1 + x)  # 1 - x
+    y = x * mpmath.sqrt(mpmath.pi) / 2 if w < 1 else mpmath.sqrt(max(w - mpmath.log(3.14 * w) / 2, 0.3))
+    step = y
+    while abs(step) > mpf("1e-36") * y:
+        error = mpmath.erf(y) - x if w < 1 else rest - mpmath.erfc(y)
+        newton = error / (2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-y * y))
+        step = newton / (1 + y * newton)
+        y -= step
+    return y / x
+
+
+show_doubles("erfinv: erfinv(x) / x in w - 3.125, w = -log(1 - x^2) <= 6.25",
+             lambda t: precise_erfinv_share(t + mpf("3.125")), mpf("-3.125"), mpf("3.125"), 24)
+show_doubles("erfinv: erfinv(x) / x in sqrt(w) - 3.25, w in [6.25, 16]",
+             lambda t: precise_erfinv_share((t + mpf("3.25")) ** 2), mpf("-0.75"), mpf("0.75"), 20)
+show_doubles("erfinv: erfinv(x) / x in sqrt(w) - 5, w in [16, 36.1]",
+             lambda t: precise_erfinv_share((t + 5) ** 2), -1, mpf("1.01"), 19)
+show_doubles("pow: (2 artanh(s) - 2 s - 2/3 s^3) / (s^5 ln 2) in s^2, as in log",
+             power_series(lambda k: 2 / mpmath.log(2) / (2 * k + 5), 60), 0, farthest**2 + mpf("1e-6"), 8)
+for k in (1, 3):
+    exact = 2 / mpmath.log(2) / k
+    print(f"// 2 / ({k} ln 2) =", float(exact).hex(), "+", float(exact - mpf(float(exact))).hex())

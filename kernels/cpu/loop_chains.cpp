@@ -33,8 +33,8 @@ class Chains : LoopPatterns {
                       &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::cube, &Chains::constant_power,
                       &Chains::clamp);
     if (root.type == DType::f64)
-      return first_of(&Chains::leaky_relu, &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::cube,
-                      &Chains::clamp);
+      return first_of(&Chains::ramp_loop, &Chains::leaky_relu, &Chains::mul_add_or_sub, &Chains::sub_mul,
+                      &Chains::cube, &Chains::clamp);
     return clamp(r);
   }
 
@@ -66,6 +66,17 @@ class Chains : LoopPatterns {
       case silu: return fused(Fused::silu, x);
       case hardswish: return fused(Fused::hardswish, x);
       case hardsigmoid: return fused(Fused::hardsigmoid, x);
+      default: return std::nullopt;
+    }
+  }
+  /// Those of them that f64 has, too.
+  Match ramp_loop(Reg r) const {
+    const auto found = activation(r);
+    if (!found) return std::nullopt;
+    switch (found->function.kind) {
+      case Activation::Kind::relu: return fused(Fused::relu, found->of);
+      case Activation::Kind::hardswish: return fused(Fused::hardswish, found->of);
+      case Activation::Kind::hardsigmoid: return fused(Fused::hardsigmoid, found->of);
       default: return std::nullopt;
     }
   }

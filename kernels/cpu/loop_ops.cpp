@@ -11,6 +11,7 @@ using SimdOpsOfIsa = const SimdOps&();
 TENON_PER_ISA(SimdOpsOfIsa, loop_simd_ops, simd_ops_of_isa)
 using OpOfType = OpFn(Prim, DType);
 TENON_PER_ISA(OpOfType, loop_op_of_type, op_of_type)
+TENON_PER_ISA(OpOfType, loop_lanes_op, op_of_lanes)
 using ClampOp = OpFn(DType);
 TENON_PER_ISA(ClampOp, loop_clamp_op, clamp_of_type)
 using DoubleChain = OpFn(Fused);
@@ -31,7 +32,7 @@ TENON_PER_ISA(PatchOp, loop_patch_op, patch_of_size)
 const SimdOps& simd_ops() { return simd_ops_of_isa(); }
 
 OpFn loop_op(Prim p, DType type) {
-  const OpFn simd = type == DType::f32 ? simd_ops().prim[static_cast<std::size_t>(p)] : nullptr;
+  const OpFn simd = type == DType::f32 ? simd_ops().prim[static_cast<std::size_t>(p)] : op_of_lanes(p, type);
   const OpFn op = simd != nullptr ? simd : op_of_type(p, type);
   TENON_CHECK(op != nullptr);
   return op;
@@ -39,7 +40,7 @@ OpFn loop_op(Prim p, DType type) {
 
 OpFn fused_op(Fused f, DType type) {
   if (type == DType::f32) return simd_ops().fused[static_cast<int>(f)];
-  if (f == Fused::clamp) return clamp_of_type(type);
+  if (f == Fused::clamp && type != DType::f64) return clamp_of_type(type);
   const OpFn op = type == DType::f64 ? fused_of_f64(f) : nullptr;
   TENON_CHECK(op != nullptr);
   return op;

@@ -20,6 +20,15 @@ void init(void* accumulators, long n) {
 template <class T>
 constexpr long chains = sizeof(T) < 4 ? 128 / sizeof(T) : 32;
 
+/// Folds the parts into the first one: pairs, as far apart as there are parts left.
+template <class K, long n, class Acc>
+TENON_INLINE void fold_halves(Acc* parts) {
+  if constexpr (n > 1) {
+    TENON_UNROLL
+    for (long i = 0; i < n / 2; ++i) K::fold(parts[i], parts[i + n / 2], 0);
+    fold_halves<K, n / 2>(parts);
+  }
+}
 /// Folds elements of a row from c on, as many as fill n chains, and says where it ended. at(c) is element c.
 template <Reduce R, class T, long n, class At>
 TENON_INLINE long fold_chains(typename Fold<R, T>::Acc& acc, long c, long cols, At at) {
@@ -30,8 +39,7 @@ TENON_INLINE long fold_chains(typename Fold<R, T>::Acc& acc, long c, long cols, 
   for (long i = 0; i < n; ++i) parts[i] = K::identity();
   for (; c + n <= cols; c += n)
     for (long i = 0; i < n; ++i) K::fold(parts[i], at(c + i), 0);
-  for (long half = n / 2; half > 0; half /= 2)
-    for (long i = 0; i < half; ++i) Fold<R, Acc>::fold(parts[i], parts[i + half], 0);
+  fold_halves<Fold<R, Acc>, n>(parts);
   Fold<R, Acc>::fold(acc, parts[0], 0);
   return c;
 }

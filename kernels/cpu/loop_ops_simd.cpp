@@ -1,6 +1,7 @@
 // The float loops of the loop kernels on vectors. Built once per ISA.
 #include "kernels/cpu/byte_table.h"
 #include "kernels/cpu/loop_ops.h"
+#include "kernels/cpu/loop_rows.h"
 #include "kernels/cpu/loop_simd_folds.h"
 #include "kernels/cpu/loop_simd_memory.h"
 #include "kernels/cpu/math_activation.h"
@@ -90,100 +91,6 @@ struct Of {
   }
 };
 
-// ---- loops ----
-
-/// Bools, of the lanes of a test.
-struct Truths {
-  using Element = std::uint8_t;
-  typedef Element Bytes __attribute__((vector_size(VL)));
-  typedef Element Unaligned __attribute__((vector_size(VL), aligned(1), may_alias));
-  static TENON_INLINE void put(Element* p, vi lanes) {
-    *reinterpret_cast<Unaligned*>(p) = __builtin_convertvector(lanes & 1, Bytes);
-  }
-  static TENON_INLINE void put(Element* p, vi lanes, int n) {
-    for (int i = 0; i < n; i++) p[i] = static_cast<Element>(lanes[i] & 1);
-  }
-};
-
-/// One row of an input: its values, or one float for all columns.
-template <class Numbers, bool Splat>
-struct Row {
-  using Element = std::conditional_t<Splat, float, typename Numbers::Element>;
-  Row(const OpArgs& args, int i, long r)
-      : data(static_cast<const Element*>(args.in[i]) + r * args.in_pitch[i]) {
-    if constexpr (Splat) value = broadcast(*data);
-  }
-  TENON_INLINE vf at(long c) const {
-    if constexpr (Splat)
-      return value;
-    else
-      return Numbers::get(data + c);
-  }
-  TENON_INLINE vf part(long c, int n) const {
-    if constexpr (Splat)
-      return value;
-    else
-      return Numbers::get(data + c, n);
-  }
-
-  const Element* data;
-  vf value{};
-};
-
-template <class F, class Out, class... Rows>
-TENON_INLINE void row_loop(const OpArgs& args, long r, Rows... in) {
-  auto* const out = static_cast<typename Out::Element*>(args.out) + r * args.out_pitch;
-  const long cols = args.cols;
-  long c = 0;
-  for (; c + VL <= cols; c += VL) Out::put(out + c, F::run(in.at(c)...));
-  const int rest = static_cast<int>(cols - c);
-  if (rest > 0) Out::put(out + c, F::run(in.part(c, rest)...), rest);
-}
-
-template <class F, class Numbers, class Out, bool A>
-void unary_rows(const OpArgs& args) {
-  for (long r = 0; r < args.rows; r++) row_loop<F, Out>(args, r, Row<Numbers, A>(args, 0, r));
-}
-template <class F, class Numbers = Floats, class Out = Numbers>
-void unary(const OpArgs& args) {
-  args.splat[0] ? unary_rows<F, Numbers, Out, true>(args) : unary_rows<F, Numbers, Out, false>(args);
-}
-
-template <class F, class Numbers, class Out, bool A, bool B>
-void binary_rows(const OpArgs& args) {
-  for (long r = 0; r < args.rows; r++)
-    row_loop<F, Out>(args, r, Row<Numbers, A>(args, 0, r), Row<Numbers, B>(args, 1, r));
-}
-template <class F, class Numbers, class Out, bool A>
-void binary_second(const OpArgs& args) {
-  args.splat[1] ? binary_rows<F, Numbers, Out, A, true>(args) : binary_rows<F, Numbers, Out, A, false>(args);
-}
-template <class F, class Numbers = Floats, class Out = Numbers>
-void binary(const OpArgs& args) {
-  args.splat[0] ? binary_second<F, Numbers, Out, true>(args) : binary_second<F, Numbers, Out, false>(args);
-}
-
-template <class F, class Numbers, bool A, bool B, bool C>
-void ternary_rows(const OpArgs& args) {
-  for (long r = 0; r < args.rows; r++)
-    row_loop<F, Numbers>(args, r, Row<Numbers, A>(args, 0, r), Row<Numbers, B>(args, 1, r),
-                         Row<Numbers, C>(args, 2, r));
-}
-template <class F, class Numbers, bool A, bool B>
-void ternary_third(const OpArgs& args) {
-  args.splat[2] ? ternary_rows<F, Numbers, A, B, true>(args) : ternary_rows<F, Numbers, A, B, false>(args);
-}
-template <class F, class Numbers = Floats>
-void ternary(const OpArgs& args) {
-  if (args.splat[0]) {
-    args.splat[1] ? ternary_third<F, Numbers, true, true>(args)
-                  : ternary_third<F, Numbers, true, false>(args);
-  } else {
-    args.splat[1] ? ternary_third<F, Numbers, false, true>(args)
-                  : ternary_third<F, Numbers, false, false>(args);
-  }
-}
-
 // Tests of lanes: 0 or -1.
 struct Lt {
   static TENON_INLINE vi run(vf a, vf b) { return a < b; }
@@ -231,11 +138,11 @@ struct IsNegative {
 
 template <class F>
 void test(const OpArgs& args) {
-  unary<F, Floats, Truths>(args);
+  unary<F, Floats, Truths<float>>(args);
 }
 template <class F>
 void compare(const OpArgs& args) {
-  binary<F, Floats, Truths>(args);
+  binary<F, Floats, Truths<float>>(args);
 }
 
 // A plain loop, which the compiler turns into vector code of this ISA.

@@ -6,6 +6,7 @@
 #include "kernels/cpu/math_double_error.h"
 #include "kernels/cpu/math_double_hyperbolic.h"
 #include "kernels/cpu/math_double_pairs.h"
+#include "kernels/cpu/math_double_power.h"
 
 namespace tenon::cpu::TENON_ISA {
 
@@ -45,7 +46,9 @@ TENON_INLINE T value_of(T a) {
     if constexpr (P == Prim::atan) return double_atan(a);
     if constexpr (P == Prim::erf) return double_erf(a);
     if constexpr (P == Prim::erfc) return double_erfc(a);
+    if constexpr (P == Prim::digamma) return double_digamma_of_positive(a);
   }
+  if constexpr (P == Prim::digamma) return static_cast<T>(double_digamma_of_positive(a));
   return apply<T>(P, a);
 }
 
@@ -54,10 +57,11 @@ TENON_INLINE T value_of(T a) {
 template <Prim P, class T>
 constexpr bool has_domain = ((P == Prim::sin || P == Prim::cos || P == Prim::tan) &&
                              std::is_same_v<T, double>) ||
-                            (P == Prim::lgamma && std::is_same_v<T, float>);
+                            (P == Prim::lgamma && std::is_same_v<T, float>) || P == Prim::digamma;
 template <Prim P, class T>
 TENON_INLINE bool is_in_domain(T a) {
   if constexpr (P == Prim::lgamma) return (a > 0) & (a < __builtin_inff());
+  if constexpr (P == Prim::digamma) return (a >= 0x1p-500) & (a < __builtin_inf());
   return __builtin_fabs(a) <= largest_double_angle;
 }
 template <Prim P, class T>
@@ -139,6 +143,7 @@ TENON_INLINE T value_of(T a, T b) {
     if constexpr (P == Prim::atan2) return double_atan2(a, b);
     if constexpr (P == Prim::hypot) return double_hypot(a, b);
     if constexpr (P == Prim::nextafter) return double_nextafter(a, b);
+    if constexpr (P == Prim::pow) return double_pow(a, b);
   }
   return apply<T>(P, a, b);
 }
@@ -188,7 +193,8 @@ void loop(const OpArgs& args) {
         }
       }
       if constexpr (P == Prim::lgamma && std::is_same_v<T, float>)
-        return lgamma_of_positive<piece_columns>(out, a, n);
+        return lgamma_of_positive<piece_columns(sizeof(float))>(out, a, n);
+      if constexpr (P == Prim::erfinv && std::is_same_v<T, double>) return erfinv_of_doubles(out, a, n);
       TENON_NO_OVERLAP
       for (long i = 0; i < n; ++i) out[i] = static_cast<Stored<Out>>(value_of<P>(static_cast<T>(a[i])));
     });
@@ -229,40 +235,6 @@ void clamp_loop(const OpArgs& args) {
         TENON_NO_OVERLAP
         for (long i = 0; i < n; ++i) out[i] = clamped<T>(a[i], low[i], high[i]);
       });
-}
-
-void mul_add(const OpArgs& args) {
-  for_each_piece<double, double, double, double>(
-      args, [](double* out, const double* a, const double* b, const double* c, long n) {
-        TENON_NO_OVERLAP
-        for (long i = 0; i < n; ++i) out[i] = a[i] * b[i] + c[i];
-      });
-}
-void mul_sub(const OpArgs& args) {
-  for_each_piece<double, double, double, double>(
-      args, [](double* out, const double* a, const double* b, const double* c, long n) {
-        TENON_NO_OVERLAP
-        for (long i = 0; i < n; ++i) out[i] = a[i] * b[i] - c[i];
-      });
-}
-void sub_mul(const OpArgs& args) {
-  for_each_piece<double, double, double, double>(
-      args, [](double* out, const double* a, const double* b, const double* c, long n) {
-        TENON_NO_OVERLAP
-        for (long i = 0; i < n; ++i) out[i] = (a[i] - b[i]) * c[i];
-      });
-}
-void cube(const OpArgs& args) {
-  for_each_piece<double, double>(args, [](double* out, const double* a, long n) {
-    TENON_NO_OVERLAP
-    for (long i = 0; i < n; ++i) out[i] = a[i] * a[i] * a[i];
-  });
-}
-void leaky_relu(const OpArgs& args) {
-  for_each_piece<double, double, double>(args, [](double* out, const double* a, const double* b, long n) {
-    TENON_NO_OVERLAP
-    for (long i = 0; i < n; ++i) out[i] = a[i] > 0 ? a[i] : a[i] * b[i];
-  });
 }
 
 struct LoopsOfType {
@@ -326,17 +298,6 @@ OpFn cast_from(DType to) {
 OpFn loop_op_of_type(Prim p, DType type) {
   return dispatch_held(
       type, [&](auto tag) { return loops<typename decltype(tag)::type>.prim[static_cast<std::size_t>(p)]; });
-}
-
-OpFn loop_fused_op_of_f64(Fused f) {
-  switch (f) {
-    case Fused::mul_add: return &mul_add;
-    case Fused::mul_sub: return &mul_sub;
-    case Fused::sub_mul: return &sub_mul;
-    case Fused::cube: return &cube;
-    case Fused::leaky_relu: return &leaky_relu;
-    default: return nullptr;
-  }
 }
 
 OpFn loop_clamp_op(DType type) {

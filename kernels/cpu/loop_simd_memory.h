@@ -10,18 +10,15 @@ namespace tenon::cpu::TENON_ISA {
 
 namespace {
 
-/// How numbers lie in a row: as floats, or in a format of 16 bits.
-struct Floats {
-  using Element = float;
-  static TENON_INLINE vf get(const float* p) { return load(p); }
-  static TENON_INLINE vf get(const float* p, int n) { return load_partial(p, n); }
-  static TENON_INLINE void put(float* p, vf v) { store(p, v); }
-  static TENON_INLINE void put(float* p, vf v, int n) { store_partial(p, v, n); }
-};
+/// Numbers that lie in a row in a format of 16 bits.
 template <class Format>
 struct HalfFloats {
   using Element = typename Format::Element;
   using Unaligned = typename Format::Unaligned;
+  using Value = float;
+  using Vector = vf;
+  static constexpr long count = VL;
+  static TENON_INLINE vf broadcast(float x) { return cpu::TENON_ISA::broadcast(x); }
   static TENON_INLINE vf get(const Element* p) {
     return Format::widen(*reinterpret_cast<const Unaligned*>(p));
   }

@@ -1,7 +1,7 @@
-// The error function and the gamma function's logarithm, in doubles without branches, as those of
-// math_double.h. The coefficients of erf and erfc come from fit_math.py.
+// The error function, its inverse and the gamma function's logarithm and its derivative, in doubles without
+// branches, as those of math_double.h. The coefficients of erf, erfc and erfinv come from fit_math.py.
 //
-// Largest errors, as in math_double.h: erf 1.8 · erfc 3.7; of floats, lgamma 1.3 for x > 0
+// Largest errors, as in math_double.h: erf 1.8 · erfc 3.7 · erfinv 2.5; of floats, lgamma 1.3 for x > 0
 #pragma once
 #include "kernels/cpu/math_double.h"
 
@@ -46,6 +46,68 @@ static TENON_INLINE double double_erfc(double x) {
   const double far = double_exp(-high * high) * (scaled * of_rest);
   const double of_all = x < 0 ? 2 - far : far;
   return __builtin_fabs(x) < 0.5 ? 1 - double_erf(x) : of_all;
+}
+
+/// erfinv(x) / x where w = -log(1 - x^2) is up to nearest_erfinv, as M. Giles, Approximating the erfinv
+/// function (2010), does.
+constexpr double nearest_erfinv = 6.25;
+static TENON_INLINE double double_erfinv_log(double x) { return -double_log((1 - x) * (1 + x)); }
+static TENON_INLINE double double_erfinv_near(double x) {
+  const double share = double_horner(
+      double_erfinv_log(x) - 3.125, 0x1.e9b8ae7230c25p-69, -0x1.5087a244b0f6cp-70, -0x1.9d290dd3bcb70p-62,
+      0x1.536d397f9b9b1p-60, 0x1.1f4ba5de5dc3fp-56, -0x1.2c266176e7096p-53, -0x1.73898c37dc54ap-55,
+      0x1.db523eb040288p-48, -0x1.686642b67610ap-45, -0x1.6d9ec5e3ec6afp-44, 0x1.723527b7cff86p-39,
+      -0x1.c89564c5d1004p-37, -0x1.dc3ee8b6c53ccp-35, 0x1.20f4e6bf074cfp-30, -0x1.1a9eb1bc8f0f0p-28,
+      -0x1.f36ce4ae847fdp-26, 0x1.c6b4f890935ddp-22, -0x1.6e8a53f106129p-20, -0x1.d1d1f7ca4030fp-17,
+      0x1.879c2a20da432p-13, -0x1.84576948353e1p-11, -0x1.8b6c33114eeaep-8, 0x1.ebd80d9b13df9p-3,
+      0x1.a755e7c99ae86p+0);
+  return x * share;
+}
+/// erfinv(x) for larger w, and what lies on and beyond the ends.
+static TENON_INLINE double double_erfinv_far(double x) {
+  const double root = __builtin_sqrt(double_erfinv_log(x));
+  const double middle = double_horner(
+      root - 3.25, -0x1.03765b5ec5c93p-26, 0x1.7f235c757454ep-31, 0x1.1969ef2a93940p-23,
+      -0x1.235ac6aaf025ep-22, -0x1.cfedcff902170p-26, 0x1.924ec74d8058bp-20, -0x1.0b8068913d37bp-18,
+      0x1.88af4a1d56a98p-19, 0x1.a242f876789c6p-17, -0x1.8cf0bea0971c6p-15, 0x1.1e6ab36be6c27p-14,
+      0x1.932d7684a6a52p-16, -0x1.7448bc8217f18p-12, 0x1.f3cc552091e2bp-11, -0x1.ba9240d9b7431p-10,
+      0x1.468eeca71fc73p-9, -0x1.ebadabb9fd945p-9, 0x1.5ffcfe5b71831p-8, 0x1.0158a6d641d54p+0,
+      0x1.8abcc380d5a48p+1);
+  const double far = double_horner(
+      root - 5, -0x1.5a60cd00c0f4dp-36, 0x1.7934134aef5eap-35, 0x1.244ceff7a33cdp-34, -0x1.e10f234323a88p-32,
+      0x1.6b50dffc6876dp-30, -0x1.dd21cff5a1426p-29, 0x1.0c8ba21edd728p-27, -0x1.0612a3c946ff2p-26,
+      0x1.f2980d5ee3284p-26, -0x1.2227296c17024p-24, 0x1.ebe27ddf44c79p-23, -0x1.0a9073bca0b22p-20,
+      0x1.2fbcfe7a995a5p-18, -0x1.4a348fc2c46d2p-16, 0x1.3ebf4ef9a4d2ep-14, -0x1.c2f36aa248aeap-13,
+      -0x1.22ea5df1c5059p-13, 0x1.02a30d1fba10dp+0, 0x1.3664ddd1ad7fbp+2);
+  const double share = root < 4 ? middle : far;
+  return x * (__builtin_fabs(x) == 1 ? __builtin_inf() : share);
+}
+/// Few numbers are far: a piece without them does without the other polynomials.
+static TENON_INLINE void erfinv_of_doubles(double* out, const double* a, long n) {
+  constexpr double nearest = 0x1.ff816cp-1;  // where w is less than nearest_erfinv
+  long others = 0;
+  for (long i = 0; i < n; ++i) others += __builtin_fabs(a[i]) < nearest ? 0 : 1;
+  if (others == 0) {
+    for (long i = 0; i < n; ++i) out[i] = double_erfinv_near(a[i]);
+    return;
+  }
+  for (long i = 0; i < n; ++i) {
+    const double x = a[i], near = double_erfinv_near(x), far = double_erfinv_far(x);
+    out[i] = __builtin_fabs(x) < nearest ? near : far;
+  }
+}
+
+/// The derivative of lgamma for x > 0: the sum of 1 / (x + k) below 10, then the asymptotic series.
+static TENON_INLINE double double_digamma_of_positive(double x) {
+  const double all = x + 9;  // (x + k)(x + 9 - k) = x (x + 9) + k (9 - k)
+  const double product = x * all, sum = x + all;
+  const double below = sum * (((1 / product + 1 / (product + 8)) + (1 / (product + 14) + 1 / (product + 18))) +
+                              1 / (product + 20));
+  const bool is_small = x < 10;
+  const double at = is_small ? x + 10 : x, inverse = 1 / at, s = inverse * inverse;
+  const double series = s * double_horner(s, 1.0 / 12, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252,
+                                          -1.0 / 120, 1.0 / 12);
+  return double_log(at) - 0.5 * inverse - series - (is_small ? below : 0);
 }
 
 /// lgamma of floats, 0 < a[i] < infinity, by Stirling's series for x >= 8, and by

@@ -24,12 +24,13 @@ template <class T>
 void typed_product(const TypedProduct<T>& product, std::byte* scratch, ThreadPool& pool) {
   TypedProduct<T> all = product;
   // A product with a vector: its rows are dot products, as those of the transposed product.
-  if (all.N == 1 && all.c_row == 1 && !all.bias) {
+  if (all.N == 1 && all.c_row == 1) {
     std::swap(all.a, all.b);
     std::swap(all.M, all.N);
     std::swap(all.a_batch, all.b_batch);
     std::swap(all.a_column, all.b_row);
     std::swap(all.a_row, all.b_column);
+    all.bias_step = 0;
   }
   const long even = (all.N / pool.threads() + 63) / 64 * 64, width = std::clamp(even, 64L, typed_columns);
   const long chunks = (all.N + width - 1) / width;

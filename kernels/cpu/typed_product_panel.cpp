@@ -68,7 +68,7 @@ static TENON_INLINE void dots(const TypedProduct<T>& p, long m, long n) {
     T total = W::sum(sum[j][0] + sum[j][1]);
     for (long rest = k; rest < p.K; rest++)
       total = W::add(total, W::product(a[rest], b[j * p.b_column + rest]));
-    p.c[m * p.c_row + n + j] = p.bias ? W::add(total, p.bias[n + j]) : total;
+    p.c[m * p.c_row + n + j] = p.bias ? W::add(total, p.bias[(n + j) * p.bias_step]) : total;
   }
 }
 
@@ -78,7 +78,7 @@ static void sum_of_rows(const TypedProduct<T>& p, long m, long first, long last)
   using W = Vectors<T>;
   constexpr long at_once = 8;
   T* const c = p.c + m * p.c_row;
-  for (long n = first; n < last; n++) c[n] = p.bias ? p.bias[n] : T{};
+  for (long n = first; n < last; n++) c[n] = p.bias ? p.bias[n * p.bias_step] : T{};
   const auto add_rows = [&](auto count, long k) __attribute__((always_inline)) {
     const T *a = p.a + m * p.a_row + k * p.a_column, *b = p.b + k * p.b_row;
     long n = first;

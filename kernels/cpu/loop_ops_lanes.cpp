@@ -1,0 +1,243 @@
+// Loops on vectors of doubles and of integers of 64 bits: what takes little longer than the way to memory.
+// Built once per ISA.
+#include "kernels/cpu/loop_rows.h"
+
+namespace tenon::cpu::TENON_ISA {
+
+namespace {
+
+using Doubles = NumbersOf<double>;
+
+// ---- what one lane computes: of vectors V ----
+
+struct Add {
+  template <class V>
+  static TENON_INLINE V run(V a, V b) {
+    return a + b;
+  }
+};
+struct Sub {
+  template <class V>
+  static TENON_INLINE V run(V a, V b) {
+    return a - b;
+  }
+};
+struct Mul {
+  template <class V>
+  static TENON_INLINE V run(V a, V b) {
+    return a * b;
+  }
+};
+struct Div {
+  template <class V>
+  static TENON_INLINE V run(V a, V b) {
+    return a / b;
+  }
+};
+struct Min {  // NaN in, NaN out
+  template <class V>
+  static TENON_INLINE V run(V a, V b) {
+    return ((a < b) | (a != a)) ? a : b;
+  }
+};
+struct Max {
+  template <class V>
+  static TENON_INLINE V run(V a, V b) {
+    return ((a > b) | (a != a)) ? a : b;
+  }
+};
+struct FMin {  // the one that is not NaN
+  template <class V>
+  static TENON_INLINE V run(V a, V b) {
+    return ((a < b) | (b != b)) ? a : b;
+  }
+};
+struct FMax {
+  template <class V>
+  static TENON_INLINE V run(V a, V b) {
+    return ((a > b) | (b != b)) ? a : b;
+  }
+};
+struct Neg {
+  template <class V>
+  static TENON_INLINE V run(V x) {
+    return -x;
+  }
+};
+struct Recip {
+  template <class V>
+  static TENON_INLINE V run(V x) {
+    return 1 / x;
+  }
+};
+struct MulAdd {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c) {
+    return a * b + c;
+  }
+};
+struct MulSub {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c) {
+    return a * b - c;
+  }
+};
+struct SubMul {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c) {
+    return (a - b) * c;
+  }
+};
+struct Cube {
+  template <class V>
+  static TENON_INLINE V run(V x) {
+    return x * x * x;
+  }
+};
+struct LeakyRelu {
+  template <class V>
+  static TENON_INLINE V run(V x, V slope) {
+    return x > 0 ? x : x * slope;
+  }
+};
+struct Clamped {
+  template <class V>
+  static TENON_INLINE V run(V x, V low, V high) {
+    return Min::run(high, Max::run(low, x));
+  }
+};
+struct Relu {
+  template <class V>
+  static TENON_INLINE V run(V x) {
+    return Max::run(x, V{});
+  }
+};
+struct HardSigmoid {
+  template <class V>
+  static TENON_INLINE V run(V x) {
+    return Clamped::run(x + 3, V{}, V{} + 6) / 6;
+  }
+};
+struct HardSwish {
+  template <class V>
+  static TENON_INLINE V run(V x) {
+    return x * HardSigmoid::run(x);
+  }
+};
+struct Select {
+  template <class Mask, class V>
+  static TENON_INLINE V run(Mask condition, V a, V b) {
+    return condition ? a : b;
+  }
+};
+
+// Tests: 0 or -1.
+struct Lt {
+  template <class V>
+  static TENON_INLINE auto run(V a, V b) {
+    return a < b;
+  }
+};
+struct Le {
+  template <class V>
+  static TENON_INLINE auto run(V a, V b) {
+    return a <= b;
+  }
+};
+struct Gt {
+  template <class V>
+  static TENON_INLINE auto run(V a, V b) {
+    return a > b;
+  }
+};
+struct Ge {
+  template <class V>
+  static TENON_INLINE auto run(V a, V b) {
+    return a >= b;
+  }
+};
+struct Eq {
+  template <class V>
+  static TENON_INLINE auto run(V a, V b) {
+    return a == b;
+  }
+};
+struct Ne {
+  template <class V>
+  static TENON_INLINE auto run(V a, V b) {
+    return a != b;
+  }
+};
+struct IsZero {
+  template <class V>
+  static TENON_INLINE auto run(V x) {
+    return x == 0;
+  }
+};
+struct IsNan {
+  template <class V>
+  static TENON_INLINE auto run(V x) {
+    return x != x;
+  }
+};
+
+template <class F, class T>
+constexpr OpFn test = &unary<F, NumbersOf<T>, Truths<T>>;
+template <class F, class T>
+constexpr OpFn compare = &binary<F, NumbersOf<T>, Truths<T>>;
+
+/// Of any T.
+template <class T>
+OpFn number_op(Prim p) {
+  switch (p) {
+    case Prim::lt: return compare<Lt, T>;
+    case Prim::le: return compare<Le, T>;
+    case Prim::gt: return compare<Gt, T>;
+    case Prim::ge: return compare<Ge, T>;
+    case Prim::eq: return compare<Eq, T>;
+    case Prim::ne: return compare<Ne, T>;
+    case Prim::logical_not: return test<IsZero, T>;
+    case Prim::min: return &binary<Min, NumbersOf<T>>;
+    case Prim::max: return &binary<Max, NumbersOf<T>>;
+    case Prim::select: return &ternary<Select, NumbersOf<T>, Truths<T>>;
+    default: return nullptr;
+  }
+}
+OpFn double_op(Prim p) {
+  switch (p) {
+    case Prim::add: return &binary<Add, Doubles>;
+    case Prim::sub: return &binary<Sub, Doubles>;
+    case Prim::mul: return &binary<Mul, Doubles>;
+    case Prim::div: return &binary<Div, Doubles>;
+    case Prim::fmin: return &binary<FMin, Doubles>;
+    case Prim::fmax: return &binary<FMax, Doubles>;
+    case Prim::neg: return &unary<Neg, Doubles>;
+    case Prim::recip: return &unary<Recip, Doubles>;
+    case Prim::isnan: return test<IsNan, double>;
+    default: return number_op<double>(p);
+  }
+}
+
+}  // namespace
+
+OpFn loop_lanes_op(Prim p, DType type) {
+  if (type == DType::f64) return double_op(p);
+  return type == DType::i64 ? number_op<std::int64_t>(p) : nullptr;
+}
+
+OpFn loop_fused_op_of_f64(Fused f) {
+  switch (f) {
+    case Fused::mul_add: return &ternary<MulAdd, Doubles>;
+    case Fused::mul_sub: return &ternary<MulSub, Doubles>;
+    case Fused::sub_mul: return &ternary<SubMul, Doubles>;
+    case Fused::cube: return &unary<Cube, Doubles>;
+    case Fused::leaky_relu: return &binary<LeakyRelu, Doubles>;
+    case Fused::clamp: return &ternary<Clamped, Doubles>;
+    case Fused::relu: return &unary<Relu, Doubles>;
+    case Fused::hardsigmoid: return &unary<HardSigmoid, Doubles>;
+    case Fused::hardswish: return &unary<HardSwish, Doubles>;
+    default: return nullptr;
+  }
+}
+
+}  // namespace tenon::cpu::TENON_ISA

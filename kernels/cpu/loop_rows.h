@@ -1,0 +1,149 @@
+// Loops over the rows of a tile on vectors: what a loop of any number of operands, which lie as vectors or are
+// one value a row, is made of. For sources that are built once per ISA.
+#pragma once
+#include <type_traits>
+
+#include "kernels/cpu/loop_ops.h"
+#include "kernels/cpu/simd_lanes.h"
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+/// How numbers lie in a row: as they are.
+template <class T>
+struct NumbersOf {
+  using Element = T;
+  using Value = T;  // of one for all columns
+  using Vector = typename Lanes<T>::V;
+  static constexpr long count = Lanes<T>::count;
+  static TENON_INLINE Vector broadcast(T x) { return x - Vector{}; }
+  static TENON_INLINE Vector get(const T* p) { return Lanes<T>::load(p); }
+  static TENON_INLINE Vector get(const T* p, int n) { return Lanes<T>::load_first(p, n); }
+  static TENON_INLINE void put(T* p, Vector v) { Lanes<T>::store(p, v); }
+  static TENON_INLINE void put(T* p, Vector v, int n) { Lanes<T>::store_first(p, v, n); }
+};
+
+using Floats = NumbersOf<float>;
+
+/// As many bytes as a vector has lanes of this size.
+template <std::size_t size>
+struct BytesBeside;
+template <>
+struct BytesBeside<4> {
+  typedef std::uint8_t V __attribute__((vector_size(VL)));
+  typedef std::uint8_t Unaligned __attribute__((vector_size(VL), aligned(1), may_alias));
+};
+template <>
+struct BytesBeside<8> {
+  typedef std::uint8_t V __attribute__((vector_size(VL / 2)));
+  typedef std::uint8_t Unaligned __attribute__((vector_size(VL / 2), aligned(1), may_alias));
+};
+
+/// Bools beside numbers of type T: the lanes of a test of T are 0 or -1.
+template <class T>
+struct Truths {
+  using Element = std::uint8_t;
+  using Value = std::uint8_t;
+  using Vector = decltype(typename Lanes<T>::V{} < typename Lanes<T>::V{});
+  static constexpr long count = Lanes<T>::count;
+  using Bytes = typename BytesBeside<sizeof(T)>::V;
+  using Unaligned = typename BytesBeside<sizeof(T)>::Unaligned;
+  static TENON_INLINE Vector broadcast(Element x) { return Vector{} - (x != 0 ? 1 : 0); }
+  static TENON_INLINE Vector get(const Element* p) {
+    return __builtin_convertvector(*reinterpret_cast<const Unaligned*>(p), Vector) != 0;
+  }
+  static TENON_INLINE Vector get(const Element* p, int n) {
+    Bytes bytes{};
+    for (int i = 0; i < n; i++) bytes[i] = p[i];
+    return __builtin_convertvector(bytes, Vector) != 0;
+  }
+  static TENON_INLINE void put(Element* p, Vector lanes) {
+    *reinterpret_cast<Unaligned*>(p) = __builtin_convertvector(lanes & 1, Bytes);
+  }
+  static TENON_INLINE void put(Element* p, Vector lanes, int n) {
+    for (int i = 0; i < n; i++) p[i] = static_cast<Element>(lanes[i] & 1);
+  }
+};
+
+/// One row of an input: its values, or one for all columns.
+template <class Numbers, bool Splat>
+struct Row {
+  using Element = std::conditional_t<Splat, typename Numbers::Value, typename Numbers::Element>;
+  Row(const OpArgs& args, int i, long r)
+      : data(static_cast<const Element*>(args.in[i]) + r * args.in_pitch[i]) {
+    if constexpr (Splat) value = Numbers::broadcast(*data);
+  }
+  TENON_INLINE typename Numbers::Vector at(long c) const {
+    if constexpr (Splat)
+      return value;
+    else
+      return Numbers::get(data + c);
+  }
+  TENON_INLINE typename Numbers::Vector part(long c, int n) const {
+    if constexpr (Splat)
+      return value;
+    else
+      return Numbers::get(data + c, n);
+  }
+
+  const Element* data;
+  typename Numbers::Vector value{};
+};
+
+template <class F, class Out, class... Rows>
+TENON_INLINE void row_loop(const OpArgs& args, long r, Rows... in) {
+  auto* const out = static_cast<typename Out::Element*>(args.out) + r * args.out_pitch;
+  const long cols = args.cols;
+  long c = 0;
+  for (; c + Out::count <= cols; c += Out::count) Out::put(out + c, F::run(in.at(c)...));
+  const int rest = static_cast<int>(cols - c);
+  if (rest > 0) Out::put(out + c, F::run(in.part(c, rest)...), rest);
+}
+
+template <class F, class Numbers, class Out, bool A>
+void unary_rows(const OpArgs& args) {
+  for (long r = 0; r < args.rows; r++) row_loop<F, Out>(args, r, Row<Numbers, A>(args, 0, r));
+}
+template <class F, class Numbers = Floats, class Out = Numbers>
+void unary(const OpArgs& args) {
+  args.splat[0] ? unary_rows<F, Numbers, Out, true>(args) : unary_rows<F, Numbers, Out, false>(args);
+}
+
+template <class F, class Numbers, class Out, bool A, bool B>
+void binary_rows(const OpArgs& args) {
+  for (long r = 0; r < args.rows; r++)
+    row_loop<F, Out>(args, r, Row<Numbers, A>(args, 0, r), Row<Numbers, B>(args, 1, r));
+}
+template <class F, class Numbers, class Out, bool A>
+void binary_second(const OpArgs& args) {
+  args.splat[1] ? binary_rows<F, Numbers, Out, A, true>(args) : binary_rows<F, Numbers, Out, A, false>(args);
+}
+template <class F, class Numbers = Floats, class Out = Numbers>
+void binary(const OpArgs& args) {
+  args.splat[0] ? binary_second<F, Numbers, Out, true>(args) : binary_second<F, Numbers, Out, false>(args);
+}
+
+template <class F, class Numbers, class First, bool A, bool B, bool C>
+void ternary_rows(const OpArgs& args) {
+  for (long r = 0; r < args.rows; r++)
+    row_loop<F, Numbers>(args, r, Row<First, A>(args, 0, r), Row<Numbers, B>(args, 1, r),
+                         Row<Numbers, C>(args, 2, r));
+}
+template <class F, class Numbers, class First, bool A, bool B>
+void ternary_third(const OpArgs& args) {
+  args.splat[2] ? ternary_rows<F, Numbers, First, A, B, true>(args)
+                : ternary_rows<F, Numbers, First, A, B, false>(args);
+}
+template <class F, class Numbers = Floats, class First = Numbers>
+void ternary(const OpArgs& args) {
+  if (args.splat[0]) {
+    args.splat[1] ? ternary_third<F, Numbers, First, true, true>(args)
+                  : ternary_third<F, Numbers, First, true, false>(args);
+  } else {
+    args.splat[1] ? ternary_third<F, Numbers, First, false, true>(args)
+                  : ternary_third<F, Numbers, First, false, false>(args);
+  }
+}
+
+}  // namespace
+}  // namespace tenon::cpu::TENON_ISA
