@@ -17,6 +17,10 @@ constexpr long block_channels = 64;
 // Output rows that all channels pass before the next ones: what they share comes from L2 once.
 constexpr long band_rows = 8;
 
+// An input and its result beyond this are not in the last cache for certain: fetching them ahead wins more
+// than it costs.
+constexpr long far_floats = 1 << 20;
+
 struct Range {
   long begin;
   long end;
@@ -44,7 +48,42 @@ struct Strip {
   int pixels;
   long c;
   long c_end;
+  bool fetches;  // what the next output row reads and writes
 };
+
+// Calls f(i, p + i * apart) for i < n. Few registers hold the addresses: the compiler would keep every
+// multiple.
+template <int n, class Pointer, class F>
+TENON_INLINE void for_each_apart(Pointer p, long apart, F f) {
+#pragma GCC unroll 64
+  for (int i = 0; i < n; i++) {
+    if (i % 4 == 0 && i > 0) {
+      p += 4 * apart;
+      asm("" : "+r"(p));
+    }
+    f(i, p + i % 4 * apart);
+  }
+}
+
+// Asks for what the strip below is the first to read, in channels from c on: `columns` columns of the input
+// rows under the taps of this one. And for the pixels that it writes. The strips of a band jump from row to
+// row, which no hardware foresees.
+template <int columns>
+TENON_INLINE void fetch_next_row(const ConvShape& s, const ConvRun& run, const Strip& part, long apart,
+                                 long c) {
+  for_each_apart<strip>(
+      run.out + ((part.row + 1) * s.out(s.w) + part.x) * run.out_stride + c, run.out_stride,
+      [](int, const float* p) __attribute__((always_inline)) { __builtin_prefetch(p, 1); });
+  const long row = s.w.in * run.in_stride, plane = s.h.in * row;
+  const long below = part.y + (s.h.kernel - 1) * s.h.dilation + 1;
+  const long rows = smaller(s.h.in, below + s.h.stride) - below;
+  const float* const in = part.in + below * row + (part.x * s.w.stride - s.w.pad_before) * run.in_stride + c;
+  const float* const last = in + (part.z + (part.taps_z.end - 1) * s.d.dilation) * plane;
+  for (long y = 0; y < rows; y++)
+    for_each_apart<columns>(
+        last + y * row, apart,
+        [](int, const float* p) __attribute__((always_inline)) { __builtin_prefetch(p, 0, 2); });
+}
 
 // K taps of a kernel row are taken at once, S input pixels apart for the next output pixel: all of it, or
 // one.
@@ -57,13 +96,17 @@ __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run,
   const int pixels = Edge ? part.pixels : strip;
   // A single tap reads every stride-th pixel.
   const long step = K == 1 ? s.w.stride : 1;
+  const long apart = step * run.in_stride;
+  const long kernel_w = K == 1 ? s.w.kernel : K;
+  const bool leaves = leaves_rows(e.activation, e.added);
   long out_row[strip], added_row[strip];
-  for (int i = 0; i < strip; i++) {
+  for (int i = 0; leaves && i < strip; i++) {
     out_row[i] = i * run.out_stride;
     added_row[i] = i * e.added_stride;
   }
   for (long c = part.c; c < part.c_end; c += VL) {
     const int lanes = cut == Cut::none ? VL : static_cast<int>(smaller(VL, part.c_end - c));
+    if (part.fetches) fetch_next_row<columns>(s, run, part, apart, c);
     vf sum[1][strip];
     const vf bias = e.bias ? load_lanes(e.bias + c, lanes) : vf{};
     TENON_UNROLL
@@ -72,8 +115,8 @@ __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run,
       const float* const plane = part.in + (part.z + kz * s.d.dilation) * s.h.in * s.w.in * run.in_stride + c;
       for (long ky = part.taps_y.begin; ky < part.taps_y.end; ky++) {
         const float* const in = plane + (part.y + ky * s.h.dilation) * s.w.in * run.in_stride;
-        const float* w = run.packed + (kz * s.h.kernel + ky) * s.w.kernel * s.Cin + c;
-        for (long kx = 0; kx < s.w.kernel; kx += K, w += K * s.Cin) {
+        const float* w = run.packed + (kz * s.h.kernel + ky) * kernel_w * s.Cin + c;
+        for (long kx = 0; kx < kernel_w; kx += K, w += K * s.Cin) {
           const long first = part.x * s.w.stride - s.w.pad_before + kx * s.w.dilation;
           long begin = 0, end = columns;
           if constexpr (Edge) {
@@ -84,33 +127,32 @@ __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run,
           vf weight[K];
           TENON_UNROLL
           for (int k = 0; k < K; k++) weight[k] = load_lanes(w + k * s.Cin, lanes);
-          const float* const p = in + first * run.in_stride;
-#pragma GCC unroll 64
-          for (int i = 0; i < columns; i++) {
-            if (Edge && (i < begin || i >= end)) continue;
-            const vf v = load_lanes(p + i * step * run.in_stride, lanes);
-            TENON_UNROLL
-            for (int k = 0; k < K; k++) {
-              if ((i - k) % S == 0 && i >= k && (i - k) / S < strip) sum[0][(i - k) / S] += v * weight[k];
-            }
-          }
+          for_each_apart<columns>(
+              in + first * run.in_stride, apart, [&](int i, const float* p) __attribute__((always_inline)) {
+                if (Edge && (i < begin || i >= end)) return;
+                const vf v = load_lanes(p, lanes);
+                TENON_UNROLL
+                for (int k = 0; k < K; k++) {
+                  if ((i - k) % S == 0 && i >= k && (i - k) / S < strip) sum[0][(i - k) / S] += v * weight[k];
+                }
+              });
         }
       }
     }
     if (e.residual) {
-      const float* const residual = e.residual + out_pixel * e.residual_stride + c;
-      TENON_UNROLL
-      for (int i = 0; i < strip; i++) {
-        if (i < pixels) sum[0][i] += load_lanes(residual + i * e.residual_stride, lanes);
-      }
+      for_each_apart<strip>(
+          e.residual + out_pixel * e.residual_stride + c,
+          e.residual_stride, [&](int i, const float* p) __attribute__((always_inline)) {
+            if (i < pixels) sum[0][i] += load_lanes(p, lanes);
+          });
     }
     activate_vectors(e.activation, sum);
     float* const out = run.out + out_pixel * run.out_stride + c;
-    TENON_UNROLL
-    for (int i = 0; i < strip; i++) {
-      if (i < pixels) store_lanes(out + i * run.out_stride, sum[0][i], lanes);
-    }
-    if (leaves_rows(e.activation, e.added)) {
+    for_each_apart<strip>(
+        out, run.out_stride, [&](int i, float* p) __attribute__((always_inline)) {
+          if (i < pixels) store_lanes(p, sum[0][i], lanes);
+        });
+    if (leaves) {
       const float* const added = e.added ? e.added + out_pixel * e.added_stride + c : nullptr;
       finish_rows(e.activation, {out, out_row, added, added_row, pixels, lanes});
     }
@@ -152,6 +194,7 @@ void band_of_rows(const ConvShape& s, const ConvRun& run, long begin, long end) 
   part.in = run.in + plane / s.out(s.d) * s.in_pixels() * run.in_stride;
   part.z = plane % s.out(s.d) * s.d.stride - s.d.pad_before;
   part.taps_z = taps_inside(part.z, s.d);
+  const bool is_far = s.in_pixels() * s.Cin + s.out_pixels() * s.Cout > far_floats;
   for (long c = 0; c < s.Cin; c += block_channels) {
     part.c = c;
     part.c_end = smaller(s.Cin, c + block_channels);
@@ -164,6 +207,7 @@ void band_of_rows(const ConvShape& s, const ConvRun& run, long begin, long end) 
       const RunStrip run_strip = !inside ? edge : (part.c_end - c) % VL == 0 ? whole : lanes;
       for (part.row = begin; part.row < end; part.row++) {
         part.y = part.row % out_h * s.h.stride - s.h.pad_before;
+        part.fetches = is_far && (part.row + 1) % out_h != 0;
         part.taps_y = taps_inside(part.y, s.h);
         run_strip(s, run, part);
       }

@@ -57,7 +57,12 @@ class Chains : LoopPatterns {
     const Reg x = found->of;
     switch (found->function.kind) {
       case relu:
-        if (owns(x, Prim::add)) return fused(Fused::add_relu, at(x).args[0], at(x).args[1]);
+        if (owns(x, Prim::add)) {
+          if (const Match sum = mul_add_or_sub(x))
+            return fused(Fused::mul_add_relu, sum->instruction.args[0], sum->instruction.args[1],
+                         sum->instruction.args[2]);
+          return fused(Fused::add_relu, at(x).args[0], at(x).args[1]);
+        }
         return fused(Fused::relu, x);
       case gelu:
         if (is(x, Prim::add) && uses(x) == 2) return fused(Fused::add_gelu, at(x).args[0], at(x).args[1]);

@@ -67,23 +67,24 @@ TransferFn store_op(DType dtype);
 
 /// Loops over chains of primitives that are worth one pass: of f32; some of f64, too, and clamp of any type.
 enum class Fused {
-  mul_add,      // a * b + c
-  mul_sub,      // a * b - c
-  sub_mul,      // (a - b) * c
-  cube,         // a * a * a
-  leaky_relu,   // a where a > 0, else a * b
-  clamp,        // min(max(a, b), c), of values of any type
-  relu,         // max(a, 0)
-  add_relu,     // max(a + b, 0)
-  gelu,         // a / 2 * (1 + erf(a / sqrt 2))
-  add_gelu,     // gelu(a + b)
-  gelu_tanh,    // gelu, approximated by tanh
-  silu,         // a * sigmoid(a)
-  silu_mul,     // silu(a) * b
-  hardsigmoid,  // min(max(a + 3, 0), 6) / 6
-  hardswish,    // a * hardsigmoid(a)
-  exp_sub,      // exp(a - b)
-  exp_below,    // exp(a - b) where b is the row's maximum of a
+  mul_add,       // a * b + c
+  mul_sub,       // a * b - c
+  sub_mul,       // (a - b) * c
+  cube,          // a * a * a
+  leaky_relu,    // a where a > 0, else a * b
+  clamp,         // min(max(a, b), c), of values of any type
+  relu,          // max(a, 0)
+  add_relu,      // max(a + b, 0)
+  mul_add_relu,  // max(a * b + c, 0)
+  gelu,          // a / 2 * (1 + erf(a / sqrt 2))
+  add_gelu,      // gelu(a + b)
+  gelu_tanh,     // gelu, approximated by tanh
+  silu,          // a * sigmoid(a)
+  silu_mul,      // silu(a) * b
+  hardsigmoid,   // min(max(a + 3, 0), 6) / 6
+  hardswish,     // a * hardsigmoid(a)
+  exp_sub,       // exp(a - b)
+  exp_below,     // exp(a - b) where b is the row's maximum of a
 };
 inline constexpr int fused_count = static_cast<int>(Fused::exp_below) + 1;
 

@@ -44,6 +44,9 @@ struct SiluMul {
 struct MulAdd {
   static TENON_INLINE vf run(vf a, vf b, vf c) { return a * b + c; }
 };
+struct MulAddRelu {
+  static TENON_INLINE vf run(vf a, vf b, vf c) { return max_or_b(vf{}, a * b + c); }
+};
 struct MulSub {
   static TENON_INLINE vf run(vf a, vf b, vf c) { return a * b - c; }
 };
@@ -226,6 +229,7 @@ constexpr SmallFloatOps half_floats() {
   fused(Fused::hardsigmoid, unary<Of<vhardsigmoid>, Numbers>);
   fused(Fused::hardswish, unary<Of<vhardswish>, Numbers>);
   fused(Fused::mul_add, ternary<MulAdd, Numbers>);
+  fused(Fused::mul_add_relu, ternary<MulAddRelu, Numbers>);
   fused(Fused::mul_sub, ternary<MulSub, Numbers>);
   fused(Fused::sub_mul, ternary<SubMul, Numbers>);
   fused(Fused::clamp, ternary<Clamped, Numbers>);
@@ -314,6 +318,7 @@ constexpr SimdOps make_ops() {
   prim(Prim::select, select);
   const auto fused = [&](Fused f, OpFn loop) { ops.fused[static_cast<int>(f)] = loop; };
   fused(Fused::mul_add, ternary<MulAdd>);
+  fused(Fused::mul_add_relu, ternary<MulAddRelu>);
   fused(Fused::mul_sub, ternary<MulSub>);
   fused(Fused::sub_mul, ternary<SubMul>);
   fused(Fused::clamp, ternary<Clamped>);

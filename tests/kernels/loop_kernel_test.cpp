@@ -115,6 +115,24 @@ TEST_P(Loop, KnownChainsHaveTheMeaningOfTheirParts) {
   expect_matches_reference(p);
 }
 
+// The images are read and written where they lie: what lies between would not stay in L1 with them.
+TEST_P(Loop, AScaledImageIsAddedAndCutBelowZeroInOnePass) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    for (const auto& [rows, channels] : {std::pair{70, 43}, {9, 256}, {1, 5000}}) {
+      LoopProgram p = program_over({rows, channels});
+      const Reg scale = p.load({1, dtype, {0, 1}});
+      const Reg scaled = p.prim(Prim::mul, scale, p.load(dense(p, 0, dtype)));
+      const Reg sum = p.prim(Prim::add, p.load(dense(p, 2, dtype)), scaled);
+      p.store(dense(p, 3, dtype), p.prim(Prim::max, p.constant(0), sum));
+      expect_matches_reference(p);
+      constexpr std::size_t one_register = 4096;
+      if (dtype == DType::f32) {
+        EXPECT_LT(LoopKernel::compile(p).scratch_bytes(1), one_register);
+      }
+    }
+  }
+}
+
 TEST_P(Loop, PowersWithAConstantExponent) {
   for (const double exponent : {2.0, 0.5, -0.5, -1.0, 3.0, 1.7}) {
     LoopProgram p = program_over({200});
