@@ -37,7 +37,7 @@ class Registers {
   const LoopNode& node(Reg r) const { return nodes_[static_cast<std::size_t>(r)]; }
   const LoopValue& value(Reg r) const { return values_[static_cast<std::size_t>(r)]; }
   const Instruction& at(Reg r) const { return node(r).instruction; }
-  Reg arg(Reg r, int a) const { return at(r).args[static_cast<std::size_t>(a)]; }
+  Reg arg(Reg r, int a) const { return node(r).arg(a); }
   /// Of what lies in memory, but several loops over the block read it.
   std::size_t bytes_read_again() const {
     std::size_t bytes = 0;
@@ -45,15 +45,10 @@ class Registers {
       if (!value(r).needed || at(r).op != LoopOp::load || !is_block(r) || !is_read_in_place(r)) continue;
       int readers = 0;
       for (Reg user = r + 1; user < static_cast<Reg>(nodes_.size()); ++user)
-        readers += value(user).needed && reads(user, r) ? 1 : 0;
+        readers += value(user).needed && node(user).reads(r) ? 1 : 0;
       if (readers > 1) bytes += size_of(node(r).held);
     }
     return bytes;
-  }
-  bool reads(Reg user, Reg r) const {
-    for (int a = 0; a < node(user).arg_count; ++a)
-      if (arg(user, a) == r) return true;
-    return false;
   }
   bool is_block(Reg r) const { return value(r).has_q || value(r).in_block; }
   /// Is the operand of r dense in memory, in the type of its values?

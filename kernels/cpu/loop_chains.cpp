@@ -29,12 +29,12 @@ class Chains : LoopPatterns {
       return found;
     };
     if (root.type == DType::f32)
-      return first_of(&Chains::silu_mul, &Chains::activation_loop, &Chains::leaky_relu, &Chains::exp_sub,
-                      &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::cube, &Chains::constant_power,
+      return first_of(&Chains::silu_mul, &Chains::activation_loop, &Chains::leaky_relu, &Chains::select_by_test,
+                      &Chains::exp_sub, &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::cube, &Chains::constant_power,
                       &Chains::clamp);
     if (root.type == DType::f64)
-      return first_of(&Chains::ramp_loop, &Chains::leaky_relu, &Chains::mul_add_or_sub, &Chains::sub_mul,
-                      &Chains::cube, &Chains::clamp);
+      return first_of(&Chains::ramp_loop, &Chains::leaky_relu, &Chains::select_by_test,
+                      &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::cube, &Chains::clamp);
     return clamp(r);
   }
 
@@ -88,6 +88,31 @@ class Chains : LoopPatterns {
   Match leaky_relu(Reg r) const {
     const auto found = sloped_below_zero(r);
     return found ? fused(Fused::leaky_relu, found->x, found->slope) : std::nullopt;
+  }
+  Match select_by_test(Reg r) const {  // select(a < b, c, d), of values of one type
+    if (!is(r, Prim::select)) return std::nullopt;
+    const auto& [condition, yes, no] = at(r).args;
+    const Instruction& test = at(condition);
+    if (test.op != LoopOp::prim ||
+        program_.type_of(test.args[0]) != at(r).type)
+      return std::nullopt;
+    const Reg a = test.args[0], b = test.args[1];
+    const auto select = [](Fused f, Reg x, Reg y, Reg c, Reg d) {
+      Match node = fused(f, x, y, c);
+      node->fourth = d;
+      node->arg_count = 4;
+      return node;
+    };
+    switch (test.prim) {
+      case Prim::lt: return select(Fused::select_lt, a, b, yes, no);
+      case Prim::gt: return select(Fused::select_lt, b, a, yes, no);
+      case Prim::le: return select(Fused::select_le, a, b, yes, no);
+      case Prim::ge: return select(Fused::select_le, b, a, yes, no);
+      case Prim::eq: return select(Fused::select_eq, a, b, yes, no);
+      case Prim::ne: return select(Fused::select_eq, a, b, no, yes);
+      case Prim::isnan: return select(Fused::select_eq, a, a, no, yes);
+      default: return std::nullopt;
+    }
   }
   Match silu_mul(Reg r) const {  // x * sigmoid(x) * y, the factors in any order
     const std::vector<Reg> f = factors(r);

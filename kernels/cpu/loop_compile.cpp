@@ -69,7 +69,7 @@ class Compiler {
   LoopValue& value(Reg r) { return values_[static_cast<std::size_t>(r)]; }
   ValueLocation& location(Reg r) { return locations_[static_cast<std::size_t>(r)]; }
   int arg_count(Reg r) const { return node(r).arg_count; }
-  Reg arg(Reg r, int i) const { return at(r).args[static_cast<std::size_t>(i)]; }
+  Reg arg(Reg r, int i) const { return node(r).arg(i); }
   Reg end() const { return static_cast<Reg>(nodes_.size()); }
   const LoopSpace& space() const { return plan_.space; }
 

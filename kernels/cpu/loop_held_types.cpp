@@ -147,8 +147,11 @@ class Chooser {
     std::vector<bool> same(nodes_.size());
     for (Reg r = 0; r < end(); ++r) same[index(r)] = is_same_value(r);
     for (Reg r = 0; r < end(); ++r) {
-      for (Reg& a : node(r).instruction.args)
+      const auto skip = [&](Reg& a) {
         while (a >= 0 && same[index(a)]) a = arg(a, 0);
+      };
+      for (Reg& a : node(r).instruction.args) skip(a);
+      skip(node(r).fourth);
       if (is_cast(r)) node(r).operands = node(arg(r, 0)).held;
     }
   }
@@ -158,7 +161,7 @@ class Chooser {
   Reg end() const { return static_cast<Reg>(nodes_.size()); }
   LoopNode& node(Reg r) { return nodes_[index(r)]; }
   const Instruction& at(Reg r) const { return nodes_[index(r)].instruction; }
-  Reg arg(Reg r, int i) const { return at(r).args[static_cast<std::size_t>(i)]; }
+  Reg arg(Reg r, int i) const { return nodes_[index(r)].arg(i); }
   DType stored_type(Reg r) const { return program_.code.operands[index(at(r).operand)].dtype; }
   bool is_integer(Reg r) const { return at(r).op != LoopOp::store && is_integral(program_.type_of(r)); }
   bool is_cast(Reg r) const {
@@ -212,6 +215,7 @@ class Chooser {
       const auto raised = common_rounded(i.args[0], i.args[1]);
       return raised && raised == common_rounded(i.args[0], i.args[2]) ? raised : std::nullopt;
     }
+    if (n.fourth >= 0) return common_rounded(i.args[2], n.fourth);  // a select by a test
     if (n.fused >= 0)
       return n.fused == static_cast<int>(Fused::relu) ? rounded_[index(i.args[0])] : std::nullopt;
     switch (i.prim) {

@@ -14,6 +14,7 @@ TENON_PER_ISA(OpOfType, loop_op_of_type, op_of_type)
 TENON_PER_ISA(OpOfType, loop_lanes_op, op_of_lanes)
 using ClampOp = OpFn(DType);
 TENON_PER_ISA(ClampOp, loop_clamp_op, clamp_of_type)
+TENON_PER_ISA(ClampOp, loop_lanes_clamp, clamp_of_lanes)
 using DoubleChain = OpFn(Fused);
 TENON_PER_ISA(DoubleChain, loop_fused_op_of_f64, fused_of_f64)
 using CastOp = OpFn(DType, DType);
@@ -40,7 +41,10 @@ OpFn loop_op(Prim p, DType type) {
 
 OpFn fused_op(Fused f, DType type) {
   if (type == DType::f32) return simd_ops().fused[static_cast<int>(f)];
-  if (f == Fused::clamp && type != DType::f64) return clamp_of_type(type);
+  if (f == Fused::clamp && type != DType::f64) {
+    const OpFn clamp = clamp_of_lanes(type);
+    return clamp != nullptr ? clamp : clamp_of_type(type);
+  }
   const OpFn op = type == DType::f64 ? fused_of_f64(f) : nullptr;
   TENON_CHECK(op != nullptr);
   return op;

@@ -8,15 +8,15 @@
 
 namespace tenon::cpu {
 
-/// One call: out[r][c] = op(in0[r][c], in1[r][c], in2[r][c]) for r < rows, c < cols. Pitches count elements
+/// One call: out[r][c] = op(in0[r][c], in1[r][c], ...) for r < rows, c < cols. Pitches count elements
 /// from row to row (0: the same row each time). A splat input has one value per row, at in[r * pitch]. Bools
 /// are bytes: 0, or any other for true; results are 0 or 1. out may be one of the inputs.
 struct OpArgs {
   void* out = nullptr;
-  const void* in[3] = {};
+  const void* in[4] = {};
   long out_pitch = 0;
-  long in_pitch[3] = {};
-  bool splat[3] = {};
+  long in_pitch[4] = {};
+  bool splat[4] = {};
   long rows = 0;
   long cols = 0;
 };
@@ -85,8 +85,11 @@ enum class Fused {
   hardswish,     // a * hardsigmoid(a)
   exp_sub,       // exp(a - b)
   exp_below,     // exp(a - b) where b is the row's maximum of a
+  select_lt,     // c where a < b, else d
+  select_le,     // c where a <= b, else d
+  select_eq,     // c where a == b, else d
 };
-inline constexpr int fused_count = static_cast<int>(Fused::exp_below) + 1;
+inline constexpr int fused_count = static_cast<int>(Fused::select_eq) + 1;
 
 /// The loop of a chain on operands held as `type`.
 OpFn fused_op(Fused f, DType type);

@@ -1,4 +1,4 @@
-// Loops on vectors of doubles and of integers of 64 bits: what takes little longer than the way to memory.
+// Loops on vectors of doubles and of integers of 64 and 8 bits: what takes little longer than the way to memory.
 // Built once per ISA.
 #include "kernels/cpu/loop_rows.h"
 
@@ -7,6 +7,7 @@ namespace tenon::cpu::TENON_ISA {
 namespace {
 
 using Doubles = NumbersOf<double>;
+using SignedBytes = NumbersOf<std::int8_t>;
 
 // ---- what one lane computes: of vectors V ----
 
@@ -62,6 +63,12 @@ struct Neg {
   template <class V>
   static TENON_INLINE V run(V x) {
     return -x;
+  }
+};
+struct Abs {  // of integers
+  template <class V>
+  static TENON_INLINE V run(V x) {
+    return x < 0 ? -x : x;
   }
 };
 struct Recip {
@@ -218,11 +225,25 @@ OpFn double_op(Prim p) {
   }
 }
 
+/// Of what the compiler computes in wider integers.
+OpFn signed_byte_op(Prim p) {
+  if (p == Prim::neg) return &unary<Neg, SignedBytes>;
+  return p == Prim::abs ? &unary<Abs, SignedBytes> : nullptr;
+}
+
 }  // namespace
 
 OpFn loop_lanes_op(Prim p, DType type) {
-  if (type == DType::f64) return double_op(p);
-  return type == DType::i64 ? number_op<std::int64_t>(p) : nullptr;
+  switch (type) {
+    case DType::f64: return double_op(p);
+    case DType::i64: return number_op<std::int64_t>(p);
+    case DType::i8: return signed_byte_op(p);
+    default: return nullptr;
+  }
+}
+OpFn loop_lanes_clamp(DType type) {
+  if (type == DType::i64) return &ternary<Clamped, NumbersOf<std::int64_t>>;
+  return type == DType::i8 ? &ternary<Clamped, SignedBytes> : nullptr;
 }
 
 OpFn loop_fused_op_of_f64(Fused f) {
@@ -236,6 +257,9 @@ OpFn loop_fused_op_of_f64(Fused f) {
     case Fused::relu: return &unary<Relu, Doubles>;
     case Fused::hardsigmoid: return &unary<HardSigmoid, Doubles>;
     case Fused::hardswish: return &unary<HardSwish, Doubles>;
+    case Fused::select_lt: return &quaternary<SelectLt, Doubles>;
+    case Fused::select_le: return &quaternary<SelectLe, Doubles>;
+    case Fused::select_eq: return &quaternary<SelectEq, Doubles>;
     default: return nullptr;
   }
 }

@@ -24,7 +24,6 @@ constexpr long chains = sizeof(T) < 4 ? 128 / sizeof(T) : 32;
 template <class K, long n, class Acc>
 TENON_INLINE void fold_halves(Acc* parts) {
   if constexpr (n > 1) {
-    TENON_UNROLL
     for (long i = 0; i < n / 2; ++i) K::fold(parts[i], parts[i + n / 2], 0);
     fold_halves<K, n / 2>(parts);
   }

@@ -233,6 +233,9 @@ constexpr SmallFloatOps half_floats() {
   fused(Fused::mul_sub, ternary<MulSub, Numbers>);
   fused(Fused::sub_mul, ternary<SubMul, Numbers>);
   fused(Fused::clamp, ternary<Clamped, Numbers>);
+  fused(Fused::select_lt, quaternary<SelectLt, Numbers>);
+  fused(Fused::select_le, quaternary<SelectLe, Numbers>);
+  fused(Fused::select_eq, quaternary<SelectEq, Numbers>);
   ops.fold_rows_sum = fold_rows_sum<Numbers>;
   if constexpr (std::is_same_v<Format, F16>) {
     prim(Prim::exp, unary<Of<vexp>, Numbers>);
@@ -322,6 +325,9 @@ constexpr SimdOps make_ops() {
   fused(Fused::mul_sub, ternary<MulSub>);
   fused(Fused::sub_mul, ternary<SubMul>);
   fused(Fused::clamp, ternary<Clamped>);
+  fused(Fused::select_lt, quaternary<SelectLt>);
+  fused(Fused::select_le, quaternary<SelectLe>);
+  fused(Fused::select_eq, quaternary<SelectEq>);
   fused(Fused::cube, unary<Cube>);
   fused(Fused::leaky_relu, binary<LeakyRelu>);
   fused(Fused::relu, unary<Relu>);

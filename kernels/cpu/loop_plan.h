@@ -36,7 +36,7 @@ struct TileStep {
   bool has_p = false;
   bool has_q = false;
   ValueLocation out;
-  ValueLocation in[3];
+  ValueLocation in[4];
   int in_count = 0;
   int access = -1;  // load, gather, store: operand; iota: instruction
   OpFn op = nullptr;
@@ -89,9 +89,17 @@ struct LoopNode {
   int fused = -1;        // a Fused, which replaces instruction.prim
   bool squares = false;  // a reduction that sums the squares of its argument, or of the difference of two
   int arg_count = 0;
+  Reg fourth = -1;                  // the argument that an instruction has no place for
   DType held = DType::f32;          // the type in which its values are held (held_type.h)
   DType operands = DType::f32;      // the one that its operands are read in; not select's condition
   std::optional<ByteValues> table;  // what it gives for its argument, a byte; in place of all the above
+
+  Reg arg(int i) const { return i == 3 ? fourth : instruction.args[static_cast<std::size_t>(i)]; }
+  bool reads(Reg r) const {
+    for (int i = 0; i < arg_count; ++i)
+      if (arg(i) == r) return true;
+    return false;
+  }
 };
 std::vector<LoopNode> recognise_chains(const LoopProgram& program, LoopMode mode);
 /// Sets `held` and `operands`: of integers the narrowest types that give the same results. Casts that change

@@ -2,6 +2,7 @@
 // one value a row, is made of. For sources that are built once per ISA.
 #pragma once
 #include <type_traits>
+#include <utility>
 
 #include "kernels/cpu/loop_ops.h"
 #include "kernels/cpu/simd_lanes.h"
@@ -100,50 +101,56 @@ TENON_INLINE void row_loop(const OpArgs& args, long r, Rows... in) {
   if (rest > 0) Out::put(out + c, F::run(in.part(c, rest)...), rest);
 }
 
-template <class F, class Numbers, class Out, bool A>
-void unary_rows(const OpArgs& args) {
-  for (long r = 0; r < args.rows; r++) row_loop<F, Out>(args, r, Row<Numbers, A>(args, 0, r));
+/// `Splats` says which of the first operands, each of its kind of In, are one value a row.
+template <class F, class Out, class... In, bool... Splats>
+void loop_of(const OpArgs& args, std::integer_sequence<bool, Splats...>) {
+  constexpr std::size_t known = sizeof...(Splats);
+  if constexpr (known < sizeof...(In)) {
+    args.splat[known] ? loop_of<F, Out, In...>(args, std::integer_sequence<bool, Splats..., true>{})
+                      : loop_of<F, Out, In...>(args, std::integer_sequence<bool, Splats..., false>{});
+  } else {
+    [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
+      for (long r = 0; r < args.rows; r++)
+        row_loop<F, Out>(args, r, Row<In, Splats>(args, static_cast<int>(I), r)...);
+    }(std::make_index_sequence<known>{});
+  }
 }
 template <class F, class Numbers = Floats, class Out = Numbers>
 void unary(const OpArgs& args) {
-  args.splat[0] ? unary_rows<F, Numbers, Out, true>(args) : unary_rows<F, Numbers, Out, false>(args);
-}
-
-template <class F, class Numbers, class Out, bool A, bool B>
-void binary_rows(const OpArgs& args) {
-  for (long r = 0; r < args.rows; r++)
-    row_loop<F, Out>(args, r, Row<Numbers, A>(args, 0, r), Row<Numbers, B>(args, 1, r));
-}
-template <class F, class Numbers, class Out, bool A>
-void binary_second(const OpArgs& args) {
-  args.splat[1] ? binary_rows<F, Numbers, Out, A, true>(args) : binary_rows<F, Numbers, Out, A, false>(args);
+  loop_of<F, Out, Numbers>(args, std::integer_sequence<bool>{});
 }
 template <class F, class Numbers = Floats, class Out = Numbers>
 void binary(const OpArgs& args) {
-  args.splat[0] ? binary_second<F, Numbers, Out, true>(args) : binary_second<F, Numbers, Out, false>(args);
-}
-
-template <class F, class Numbers, class First, bool A, bool B, bool C>
-void ternary_rows(const OpArgs& args) {
-  for (long r = 0; r < args.rows; r++)
-    row_loop<F, Numbers>(args, r, Row<First, A>(args, 0, r), Row<Numbers, B>(args, 1, r),
-                         Row<Numbers, C>(args, 2, r));
-}
-template <class F, class Numbers, class First, bool A, bool B>
-void ternary_third(const OpArgs& args) {
-  args.splat[2] ? ternary_rows<F, Numbers, First, A, B, true>(args)
-                : ternary_rows<F, Numbers, First, A, B, false>(args);
+  loop_of<F, Out, Numbers, Numbers>(args, std::integer_sequence<bool>{});
 }
 template <class F, class Numbers = Floats, class First = Numbers>
 void ternary(const OpArgs& args) {
-  if (args.splat[0]) {
-    args.splat[1] ? ternary_third<F, Numbers, First, true, true>(args)
-                  : ternary_third<F, Numbers, First, true, false>(args);
-  } else {
-    args.splat[1] ? ternary_third<F, Numbers, First, false, true>(args)
-                  : ternary_third<F, Numbers, First, false, false>(args);
-  }
+  loop_of<F, Numbers, First, Numbers, Numbers>(args, std::integer_sequence<bool>{});
 }
+template <class F, class Numbers = Floats>
+void quaternary(const OpArgs& args) {
+  loop_of<F, Numbers, Numbers, Numbers, Numbers, Numbers>(args, std::integer_sequence<bool>{});
+}
+
+// Selects by a test: c where it holds, else d.
+struct SelectLt {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c, V d) {
+    return a < b ? c : d;
+  }
+};
+struct SelectLe {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c, V d) {
+    return a <= b ? c : d;
+  }
+};
+struct SelectEq {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c, V d) {
+    return a == b ? c : d;
+  }
+};
 
 }  // namespace
 }  // namespace tenon::cpu::TENON_ISA

@@ -32,7 +32,7 @@ LoopValue describe(const LoopNode& node, std::size_t at, const std::vector<LoopV
   if (i.op == LoopOp::iota) v = shape_of(space.iotas[at], space);
   if (i.op == LoopOp::tile) v = {.has_p = true, .has_q = true};
   for (int a = 0; a < node.arg_count; ++a) {
-    const LoopValue& from = values[static_cast<std::size_t>(i.args[static_cast<std::size_t>(a)])];
+    const LoopValue& from = values[static_cast<std::size_t>(node.arg(a))];
     v.walk = std::max(v.walk, from.walk);
     if (i.op == LoopOp::reduce) continue;
     v.has_p = v.has_p || from.has_p;
@@ -57,15 +57,14 @@ std::vector<LoopValue> describe_values(const std::vector<LoopNode>& nodes, const
     if (node.instruction.op == LoopOp::store) values[at].needed = true;
     if (!values[at].needed) continue;
     for (int a = 0; a < node.arg_count; ++a)
-      values[static_cast<std::size_t>(node.instruction.args[static_cast<std::size_t>(a)])].needed = true;
+      values[static_cast<std::size_t>(node.arg(a))].needed = true;
   }
   return values;
 }
 
 bool only_primitives_read(const std::vector<LoopNode>& nodes, Reg r) {
   return std::all_of(nodes.begin(), nodes.end(), [&](const LoopNode& user) {
-    const auto end = user.instruction.args.begin() + user.arg_count;
-    return user.instruction.op == LoopOp::prim || std::find(user.instruction.args.begin(), end, r) == end;
+    return user.instruction.op == LoopOp::prim || !user.reads(r);
   });
 }
 

@@ -16,6 +16,8 @@ struct Lanes {
     if (n == count) return load(p);
     if constexpr (sizeof(T) == sizeof(float)) return cpu::TENON_ISA::load_partial(p, static_cast<int>(n));
 #if defined(__AVX512F__)
+    else if constexpr (sizeof(T) == 1)
+      return reinterpret_cast<V>(_mm512_maskz_loadu_epi8((__mmask64{1} << n) - 1, p));
     else
       return reinterpret_cast<V>(_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1u), p));
 #else
@@ -28,6 +30,8 @@ struct Lanes {
     if (n == count) return store(p, v);
     if constexpr (sizeof(T) == sizeof(float)) return cpu::TENON_ISA::store_partial(p, v, static_cast<int>(n));
 #if defined(__AVX512F__)
+    else if constexpr (sizeof(T) == 1)
+      _mm512_mask_storeu_epi8(p, (__mmask64{1} << n) - 1, reinterpret_cast<__m512i>(v));
     else
       _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << n) - 1u), reinterpret_cast<__m512d>(v));
 #else
