@@ -98,12 +98,6 @@ __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run,
   const long step = K == 1 ? s.w.stride : 1;
   const long apart = step * run.in_stride;
   const long kernel_w = K == 1 ? s.w.kernel : K;
-  const bool leaves = leaves_rows(e.activation, e.added);
-  long out_row[strip], added_row[strip];
-  for (int i = 0; leaves && i < strip; i++) {
-    out_row[i] = i * run.out_stride;
-    added_row[i] = i * e.added_stride;
-  }
   for (long c = part.c; c < part.c_end; c += VL) {
     const int lanes = cut == Cut::none ? VL : static_cast<int>(smaller(VL, part.c_end - c));
     if (part.fetches) fetch_next_row<columns>(s, run, part, apart, c);
@@ -147,15 +141,21 @@ __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run,
           });
     }
     activate_vectors(e.activation, sum);
-    float* const out = run.out + out_pixel * run.out_stride + c;
     for_each_apart<strip>(
-        out, run.out_stride, [&](int i, float* p) __attribute__((always_inline)) {
+        run.out + out_pixel * run.out_stride + c,
+        run.out_stride, [&](int i, float* p) __attribute__((always_inline)) {
           if (i < pixels) store_lanes(p, sum[0][i], lanes);
         });
-    if (leaves) {
-      const float* const added = e.added ? e.added + out_pixel * e.added_stride + c : nullptr;
-      finish_rows(e.activation, {out, out_row, added, added_row, pixels, lanes});
+  }
+  if (leaves_rows(e.activation, e.added)) {
+    long out_row[strip], added_row[strip];
+    for (int i = 0; i < pixels; i++) {
+      out_row[i] = i * run.out_stride;
+      added_row[i] = i * e.added_stride;
     }
+    float* const out = run.out + out_pixel * run.out_stride + part.c;
+    const float* const added = e.added ? e.added + out_pixel * e.added_stride + part.c : nullptr;
+    finish_rows(e.activation, {out, out_row, added, added_row, pixels, part.c_end - part.c});
   }
 }
 
