@@ -32,10 +32,6 @@ Range taps_inside(long first, const ConvAxis& a) {
   return {smaller(begin, a.kernel), larger(smaller(begin, a.kernel), smaller(end, a.kernel))};
 }
 
-// What of a strip lies outside: of its vectors of channels only lanes, or pixels and columns of the input,
-// too.
-enum class Cut { none, lanes, edge };
-
 // Pixels x .. x + pixels of one output row, in channels c .. c_end.
 struct Strip {
   const float* in;  // of the image
@@ -85,12 +81,11 @@ TENON_INLINE void fetch_next_row(const ConvShape& s, const ConvRun& run, const S
         [](int, const float* p) __attribute__((always_inline)) { __builtin_prefetch(p, 0, 2); });
 }
 
-// K taps of a kernel row are taken at once, S input pixels apart for the next output pixel: all of it, or
-// one.
-template <int K, int S, Cut cut>
-__attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run, const Strip& part) {
+// A vector of channels from c on. K taps of a kernel row are taken at once, S input pixels apart for the next
+// output pixel: all of it, or one. Edge: pixels or columns of the input may lie outside.
+template <int K, int S, bool Edge>
+TENON_INLINE void run_vector(const ConvShape& s, const ConvRun& run, const Strip& part, long c, int lanes) {
   constexpr int columns = (strip - 1) * S + K;
-  constexpr bool Edge = cut == Cut::edge;
   const Epilogue& e = run.epilogue;
   const long out_pixel = part.row * s.out(s.w) + part.x;
   const int pixels = Edge ? part.pixels : strip;
@@ -98,97 +93,101 @@ __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run,
   const long step = K == 1 ? s.w.stride : 1;
   const long apart = step * run.in_stride;
   const long kernel_w = K == 1 ? s.w.kernel : K;
-  const bool leaves = leaves_rows(e.activation, e.added);
+  if (part.fetches) fetch_next_row<columns>(s, run, part, apart, c);
+  vf sum[1][strip];
+  const vf bias = e.bias ? load_lanes(e.bias + c, lanes) : vf{};
+  TENON_UNROLL
+  for (int i = 0; i < strip; i++) sum[0][i] = bias;
+  for (long kz = part.taps_z.begin; kz < part.taps_z.end; kz++) {
+    const float* const plane = part.in + (part.z + kz * s.d.dilation) * s.h.in * s.w.in * run.in_stride + c;
+    for (long ky = part.taps_y.begin; ky < part.taps_y.end; ky++) {
+      const float* const in = plane + (part.y + ky * s.h.dilation) * s.w.in * run.in_stride;
+      const float* w = run.packed + (kz * s.h.kernel + ky) * kernel_w * s.Cin + c;
+      for (long kx = 0; kx < kernel_w; kx += K, w += K * s.Cin) {
+        const long first = part.x * s.w.stride - s.w.pad_before + kx * s.w.dilation;
+        long begin = 0, end = columns;
+        if constexpr (Edge) {
+          end = (pixels - 1) * S + K;
+          while (begin < end && first + begin * step < 0) begin++;
+          while (end > begin && first + (end - 1) * step >= s.w.in) end--;
+        }
+        vf weight[K];
+        TENON_UNROLL
+        for (int k = 0; k < K; k++) weight[k] = load_lanes(w + k * s.Cin, lanes);
+        for_each_apart<columns>(
+            in + first * run.in_stride, apart, [&](int i, const float* p) __attribute__((always_inline)) {
+              if (Edge && (i < begin || i >= end)) return;
+              const vf v = load_lanes(p, lanes);
+              TENON_UNROLL
+              for (int k = 0; k < K; k++) {
+                if ((i - k) % S == 0 && i >= k && (i - k) / S < strip) sum[0][(i - k) / S] += v * weight[k];
+              }
+            });
+      }
+    }
+  }
+  if (e.residual) {
+    for_each_apart<strip>(
+        e.residual + out_pixel * e.residual_stride + c,
+        e.residual_stride, [&](int i, const float* p) __attribute__((always_inline)) {
+          if (i < pixels) sum[0][i] += load_lanes(p, lanes);
+        });
+  }
+  activate_vectors(e.activation, sum);
+  for_each_apart<strip>(
+      run.out + out_pixel * run.out_stride + c,
+      run.out_stride, [&](int i, float* p) __attribute__((always_inline)) {
+        if (i < pixels) store_lanes(p, sum[0][i], lanes);
+      });
+}
+
+template <int K, int S, bool Edge>
+__attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run, const Strip& part) {
+  long c = part.c;
+  for (; c + VL <= part.c_end; c += VL) run_vector<K, S, Edge>(s, run, part, c, VL);
+  if (c < part.c_end) run_vector<K, S, Edge>(s, run, part, c, static_cast<int>(part.c_end - c));
+  const Epilogue& e = run.epilogue;
+  if (!leaves_rows(e.activation, e.added)) return;
   long out_row[strip], added_row[strip];
-  for (int i = 0; leaves && i < strip; i++) {
+  for (int i = 0; i < part.pixels; i++) {
     out_row[i] = i * run.out_stride;
     added_row[i] = i * e.added_stride;
   }
-  for (long c = part.c; c < part.c_end; c += VL) {
-    const int lanes = cut == Cut::none ? VL : static_cast<int>(smaller(VL, part.c_end - c));
-    if (part.fetches) fetch_next_row<columns>(s, run, part, apart, c);
-    vf sum[1][strip];
-    const vf bias = e.bias ? load_lanes(e.bias + c, lanes) : vf{};
-    TENON_UNROLL
-    for (int i = 0; i < strip; i++) sum[0][i] = bias;
-    for (long kz = part.taps_z.begin; kz < part.taps_z.end; kz++) {
-      const float* const plane = part.in + (part.z + kz * s.d.dilation) * s.h.in * s.w.in * run.in_stride + c;
-      for (long ky = part.taps_y.begin; ky < part.taps_y.end; ky++) {
-        const float* const in = plane + (part.y + ky * s.h.dilation) * s.w.in * run.in_stride;
-        const float* w = run.packed + (kz * s.h.kernel + ky) * kernel_w * s.Cin + c;
-        for (long kx = 0; kx < kernel_w; kx += K, w += K * s.Cin) {
-          const long first = part.x * s.w.stride - s.w.pad_before + kx * s.w.dilation;
-          long begin = 0, end = columns;
-          if constexpr (Edge) {
-            end = (pixels - 1) * S + K;
-            while (begin < end && first + begin * step < 0) begin++;
-            while (end > begin && first + (end - 1) * step >= s.w.in) end--;
-          }
-          vf weight[K];
-          TENON_UNROLL
-          for (int k = 0; k < K; k++) weight[k] = load_lanes(w + k * s.Cin, lanes);
-          for_each_apart<columns>(
-              in + first * run.in_stride, apart, [&](int i, const float* p) __attribute__((always_inline)) {
-                if (Edge && (i < begin || i >= end)) return;
-                const vf v = load_lanes(p, lanes);
-                TENON_UNROLL
-                for (int k = 0; k < K; k++) {
-                  if ((i - k) % S == 0 && i >= k && (i - k) / S < strip) sum[0][(i - k) / S] += v * weight[k];
-                }
-              });
-        }
-      }
-    }
-    if (e.residual) {
-      for_each_apart<strip>(
-          e.residual + out_pixel * e.residual_stride + c,
-          e.residual_stride, [&](int i, const float* p) __attribute__((always_inline)) {
-            if (i < pixels) sum[0][i] += load_lanes(p, lanes);
-          });
-    }
-    activate_vectors(e.activation, sum);
-    float* const out = run.out + out_pixel * run.out_stride + c;
-    for_each_apart<strip>(
-        out, run.out_stride, [&](int i, float* p) __attribute__((always_inline)) {
-          if (i < pixels) store_lanes(p, sum[0][i], lanes);
-        });
-    if (leaves) {
-      const float* const added = e.added ? e.added + out_pixel * e.added_stride + c : nullptr;
-      finish_rows(e.activation, {out, out_row, added, added_row, pixels, lanes});
-    }
-  }
+  const long out_pixel = part.row * s.out(s.w) + part.x;
+  float* const out = run.out + out_pixel * run.out_stride + part.c;
+  const float* const added = e.added ? e.added + out_pixel * e.added_stride + part.c : nullptr;
+  finish_rows(e.activation, {out, out_row, added, added_row, part.pixels, part.c_end - part.c});
 }
 
 using RunStrip = void (*)(const ConvShape&, const ConvRun&, const Strip&);
-template <Cut cut>
+template <bool Edge>
 RunStrip strip_kernel(const ConvAxis& w) {
   if (w.dilation == 1 && w.stride == 1) {
     switch (w.kernel) {
-      case 3: return run_strip<3, 1, cut>;
-      case 5: return run_strip<5, 1, cut>;
-      case 7: return run_strip<7, 1, cut>;
-      case 9: return run_strip<9, 1, cut>;
+      case 3: return run_strip<3, 1, Edge>;
+      case 5: return run_strip<5, 1, Edge>;
+      case 7: return run_strip<7, 1, Edge>;
+      case 9: return run_strip<9, 1, Edge>;
       default: break;
     }
   }
   if (w.dilation == 1 && w.stride == 2) {
     switch (w.kernel) {
-      case 3: return run_strip<3, 2, cut>;
-      case 5: return run_strip<5, 2, cut>;
-      case 7: return run_strip<7, 2, cut>;
-      case 9: return run_strip<9, 2, cut>;
+      case 3: return run_strip<3, 2, Edge>;
+      case 5: return run_strip<5, 2, Edge>;
+      case 7: return run_strip<7, 2, Edge>;
+      case 9: return run_strip<9, 2, Edge>;
       default: break;
     }
   }
-  return run_strip<1, 1, cut>;
+  return run_strip<1, 1, Edge>;
 }
 
 // Output rows [begin, end) of one plane, of which there are few.
 void band_of_rows(const ConvShape& s, const ConvRun& run, long begin, long end) {
   const long out_h = s.out(s.h);
   const long out_w = s.out(s.w);
-  const RunStrip whole = strip_kernel<Cut::none>(s.w), lanes = strip_kernel<Cut::lanes>(s.w),
-                 edge = strip_kernel<Cut::edge>(s.w);
+  const RunStrip inner = strip_kernel<false>(s.w), edge = strip_kernel<true>(s.w);
   const long plane = begin / out_h;
   Strip part{};
   part.in = run.in + plane / s.out(s.d) * s.in_pixels() * run.in_stride;
@@ -204,7 +203,7 @@ void band_of_rows(const ConvShape& s, const ConvRun& run, long begin, long end) 
       const long first = x * s.w.stride - s.w.pad_before;
       const long last = first + (strip - 1) * s.w.stride + (s.w.kernel - 1) * s.w.dilation;
       const bool inside = part.pixels == strip && first >= 0 && last < s.w.in;
-      const RunStrip run_strip = !inside ? edge : (part.c_end - c) % VL == 0 ? whole : lanes;
+      const RunStrip run_strip = inside ? inner : edge;
       for (part.row = begin; part.row < end; part.row++) {
         part.y = part.row % out_h * s.h.stride - s.h.pad_before;
         part.fetches = is_far && (part.row + 1) % out_h != 0;

@@ -24,8 +24,35 @@ static TENON_INLINE void transpose_tile(int rows, int cols, const float* source,
   }
 }
 
+namespace {
+
+// Few rows to columns that lie one behind the other, as the colours of an image, or the other way: plain
+// loops, of which the compiler makes shuffles of whole vectors.
+template <int rows>
+void join_rows(long cols, const float* __restrict source, long source_stride, float* __restrict target) {
+  for (long c = 0; c < cols; c++)
+    for (int r = 0; r < rows; r++) target[c * rows + r] = source[r * source_stride + c];
+}
+template <int cols>
+void part_columns(long rows, const float* __restrict source, float* __restrict target, long target_stride) {
+  for (long r = 0; r < rows; r++)
+    for (int c = 0; c < cols; c++) target[c * target_stride + r] = source[r * cols + c];
+}
+
+}  // namespace
+
 void transpose_block(long rows, long cols, const float* source, long source_stride, float* target,
                      long target_stride) {
+  if (target_stride == rows) {
+    if (rows == 2) return join_rows<2>(cols, source, source_stride, target);
+    if (rows == 3) return join_rows<3>(cols, source, source_stride, target);
+    if (rows == 4) return join_rows<4>(cols, source, source_stride, target);
+  }
+  if (source_stride == cols) {
+    if (cols == 2) return part_columns<2>(rows, source, target, target_stride);
+    if (cols == 3) return part_columns<3>(rows, source, target, target_stride);
+    if (cols == 4) return part_columns<4>(rows, source, target, target_stride);
+  }
   for (long c = 0; c < cols; c += VL) {
     const int cs = static_cast<int>(cols - c < VL ? cols - c : VL);
     for (long r = 0; r < rows; r += VL) {

@@ -77,6 +77,16 @@ TEST_P(Copy, OfEveryElementSizeAndLayout) {
   }
 }
 
+TEST_P(Copy, OfTheColoursOfAnImageToTheLastDimAndBack) {
+  for (const std::int64_t colours : {1, 2, 3, 4, 5})
+    for (const std::int64_t pixels : {1, 15, 37, 3000}) {
+      const std::int64_t plane = pixels + 3;
+      expect_copy(4, {2, pixels, colours}, {colours * plane, 1, plane}, {colours * pixels, colours, 1});
+      expect_copy(4, {2, colours, pixels}, {colours * pixels, 1, colours}, {colours * plane, plane, 1});
+      expect_copy(4, {pixels, colours}, {1, plane}, {colours + 2, 1});  // into wider pixels
+    }
+}
+
 TEST_P(Copy, FillRepeatsAnElement) {
   ThreadPool pool(2);
   std::vector<double> values(30001, 1.0);
