@@ -7,12 +7,12 @@ other; its number is the seed: the same number is the same model.
 import torch
 from torch import nn
 
-from models.cost import image_blocks, loop_blocks, neighbour_blocks, quantised_blocks, token_blocks  # noqa: F401: they are in BLOCKS
+from models.cost import image_blocks, loop_blocks, matrix_blocks, neighbour_blocks, quantised_blocks, token_blocks, volume_blocks  # noqa: F401: in BLOCKS
 from models.cost.draw import BLOCKS, Draw
 
 OFTEN = {"convolution": 3, "depthwise": 2, "linear": 3, "attention": 2, "loop": 2, "copy": 2, "other convolution": 2}
 FLOATS = 320  # models of all kinds but those that follow
-APART = {"neighbours": 380, "bytes": 440, "deep 3x3": 460}  # the models before these numbers have blocks of this kind alone
+APART = {"neighbours": 380, "bytes": 440, "deep 3x3": 460, "volumes": 510, "few results": 530, "matrices": 540}  # the models before these numbers have blocks of this kind alone
 MODELS = max(APART.values())
 
 
