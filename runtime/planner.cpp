@@ -44,6 +44,7 @@ std::string group_text(const Group& group) {
 
 std::unique_ptr<Graph> for_device(std::unique_ptr<Graph> graph, const Device& device, WeightStore& weights) {
   widen_small_floats(*graph, device);
+  widen_small_integers(*graph, device);
   read_bytes(*graph, device);
   hold_images_in_bytes(*graph, device, weights);
   take_prologues(*graph, device);

@@ -8,6 +8,7 @@
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
 #include "ir/ops/index.h"
+#include "ir/ops/linear.h"
 #include "ir/ops/pool.h"
 #include "ir/ops/shape.h"
 #include "runtime/calls/half_product.h"
@@ -339,6 +340,32 @@ class Widening {
 }  // namespace
 
 void widen_small_floats(Graph& graph, const Device& device) { Widening(graph.body(), device).run(); }
+
+void widen_small_integers(Graph& graph, const Device& device) {
+  Region& body = graph.body();
+  const auto is_narrow = [](const Value* v) { return is_integral(v->dtype()) && size_of(v->dtype()) < 4; };
+  const auto widens = [&](const Node& node) {
+    return (node.is<MatMul>() || node.is<Linear>()) &&
+           std::any_of(device.lowerings.begin(), device.lowerings.end(),
+                       [&](const OpLowering& l) { return l.widens && l.op == &node.op().info(); });
+  };
+  for (Node *node = body.nodes().empty() ? nullptr : body.nodes().front().get(), *next = nullptr; node;
+       node = next) {
+    next = body.next(node);
+    if (node->num_outputs() != 1 || !is_narrow(node->output()) || !widens(*node)) continue;
+    std::vector<Value*> operands;
+    for (Value* v : node->inputs())
+      operands.push_back(is_narrow(v) ? body.insert(Cast{.to = DType::i32}, {v}, node, node->source)->output() : v);
+    const Node* made = body.insert(node->op(), std::move(operands), node, node->source);
+    Value* const old = node->output();
+    Value* const result =
+        body.insert(Cast{.to = old->dtype()}, {made->output()}, node, node->source)->output();
+    result->origin = old->origin;
+    result->set_name(old->name());
+    replace_all_uses(old, result);
+    body.erase(node);
+  }
+}
 
 bool is_widened_from(const Value* value, DType type) {
   const Node* node = value->node();

@@ -1,4 +1,4 @@
-// Operators of floats of 16 and 8 bits on kernels of float32.
+// Operators of floats of 16 and 8 bits on kernels of float32, and of small integers on those of i32.
 #pragma once
 #include "ir/graph.h"
 
@@ -16,6 +16,10 @@ struct Device;
 /// computes it, and operators that read it so, pools, loops and the graph's results read it: their groups
 /// then hold the casts.
 void widen_small_floats(Graph& graph, const Device& device);
+
+/// The same of products of integers of 8 and 16 bits, in i32, whose low bits are those of their own sums and
+/// products.
+void widen_small_integers(Graph& graph, const Device& device);
 
 /// The value of bfloat16 that a float32 operator reads as this operand by a cast of its own; null: it reads
 /// another.

@@ -281,7 +281,7 @@ ROWS = [
     row("cumprod", "f32", "64,4096", do=lambda x: x.cumprod(-1)),
     row("sort of rows", "f32 f64", "1000,64", do=lambda x: torch.sort(x, 0)[0]),
     row("sort of others", "f64 i32 i8 bf16", "64,1000", do=lambda x: torch.sort(x)[0]),
-    row("argsort", "f32 i64", "64,1000", do=torch.argsort),
+    row("argsort", "f32", "64,1000", do=torch.argsort),
     row("top k of others", "f64 bf16 i64", "64,1000", do=lambda x: torch.topk(x, 5)[0]),
     row("quantile", "f32 f64", "64,1000", do=lambda x: torch.quantile(x, 0.3, dim=-1)),
     row("cumsum of others", "f16 bf16 i8", "64,4096", do=lambda x: x.cumsum(-1)),

@@ -37,8 +37,10 @@ static TENON_INLINE void dot_rows(const HalfDots& d, long m) {
     TENON_UNROLL
     for (int i = 0; i < Rows; i++) sum[i][0] += x * widened<Format>(a + i * d.a_row + k, count);
   }
+  const float bias = d.bias ? widened<Format>(d.bias, 1)[0] : 0.0f;
   TENON_UNROLL
-  for (int i = 0; i < Rows; i++) d.y[m + i] = Format::narrow(broadcast(hsum(sum[i][0] + sum[i][1])))[0];
+  for (int i = 0; i < Rows; i++)
+    d.y[m + i] = Format::narrow(broadcast(hsum(sum[i][0] + sum[i][1]) + bias))[0];
 }
 
 template <class Format>

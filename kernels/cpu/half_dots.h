@@ -7,7 +7,7 @@
 
 namespace tenon::cpu {
 
-/// y[m] = the sum of a[m][k] * x[k] over k < depth, held in float32 and rounded once. `type`: f16 or bf16.
+/// y[m] = bias + the sum of a[m][k] * x[k] over k < depth, held in float32 and rounded once. `type`: f16 or bf16.
 struct HalfDots {
   DType type = DType::bf16;
   long depth = 0;
@@ -15,6 +15,7 @@ struct HalfDots {
   long a_row = 0;
   const std::uint16_t* x = nullptr;
   std::uint16_t* y = nullptr;
+  const std::uint16_t* bias = nullptr;  // one number; null: 0
 };
 /// Of the rows [first, last).
 using HalfDotsOfRows = void(const HalfDots& dots, long first, long last);

@@ -30,11 +30,13 @@ class Chains : LoopPatterns {
     };
     if (root.type == DType::f32)
       return first_of(&Chains::silu_mul, &Chains::activation_loop, &Chains::leaky_relu, &Chains::select_by_test,
-                      &Chains::exp_sub, &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::cube, &Chains::constant_power,
+                      &Chains::exp_sub, &Chains::sub_mul_add, &Chains::mul_add_or_sub, &Chains::sub_mul,
+                      &Chains::abs_sub, &Chains::cube, &Chains::mul_mul, &Chains::constant_power,
                       &Chains::clamp);
     if (root.type == DType::f64)
       return first_of(&Chains::ramp_loop, &Chains::leaky_relu, &Chains::select_by_test,
-                      &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::cube, &Chains::clamp);
+                      &Chains::sub_mul_add, &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::abs_sub,
+                      &Chains::cube, &Chains::mul_mul, &Chains::clamp);
     return clamp(r);
   }
 
@@ -97,11 +99,8 @@ class Chains : LoopPatterns {
         program_.type_of(test.args[0]) != at(r).type)
       return std::nullopt;
     const Reg a = test.args[0], b = test.args[1];
-    const auto select = [](Fused f, Reg x, Reg y, Reg c, Reg d) {
-      Match node = fused(f, x, y, c);
-      node->fourth = d;
-      node->arg_count = 4;
-      return node;
+    const auto select = [](Fused f, Reg x, Reg y, Reg c, Reg d) -> Match {
+      return with_fourth(*fused(f, x, y, c), d);
     };
     switch (test.prim) {
       case Prim::lt: return select(Fused::select_lt, a, b, yes, no);
@@ -155,6 +154,37 @@ class Chains : LoopPatterns {
     if (owns(left, Prim::sub)) return fused(Fused::sub_mul, at(left).args[0], at(left).args[1], right);
     if (owns(right, Prim::sub)) return fused(Fused::sub_mul, at(right).args[0], at(right).args[1], left);
     return std::nullopt;
+  }
+
+  Match sub_mul_add(Reg r) const {  // (a - b) * c + d
+    if (!is(r, Prim::add)) return std::nullopt;
+    for (const std::size_t i : {0, 1}) {
+      const Reg product = at(r).args[i];
+      Match node = owns_product(product) ? sub_mul(product) : std::nullopt;
+      if (!node) continue;
+      node->fused = static_cast<int>(Fused::sub_mul_add);
+      return with_fourth(*node, at(r).args[1 - i]);
+    }
+    return std::nullopt;
+  }
+  Match mul_mul(Reg r) const {  // a * b * c
+    if (!is(r, Prim::mul)) return std::nullopt;
+    for (const std::size_t i : {0, 1}) {
+      const Reg product = at(r).args[i];
+      if (owns_product(product))
+        return fused(Fused::mul_mul, at(product).args[0], at(product).args[1], at(r).args[1 - i]);
+    }
+    return std::nullopt;
+  }
+  Match abs_sub(Reg r) const {  // |a - b|
+    if (!is(r, Prim::abs) || !owns(at(r).args[0], Prim::sub)) return std::nullopt;
+    const Instruction& difference = at(at(r).args[0]);
+    return fused(Fused::abs_sub, difference.args[0], difference.args[1]);
+  }
+  static LoopNode with_fourth(LoopNode node, Reg fourth) {
+    node.fourth = fourth;
+    node.arg_count = 4;
+    return node;
   }
 
   Match clamp(Reg r) const {  // min(max(a, b), c)

@@ -215,7 +215,7 @@ class Chooser {
       const auto raised = common_rounded(i.args[0], i.args[1]);
       return raised && raised == common_rounded(i.args[0], i.args[2]) ? raised : std::nullopt;
     }
-    if (n.fourth >= 0) return common_rounded(i.args[2], n.fourth);  // a select by a test
+    if (n.fused >= static_cast<int>(Fused::select_lt)) return common_rounded(i.args[2], n.fourth);
     if (n.fused >= 0)
       return n.fused == static_cast<int>(Fused::relu) ? rounded_[index(i.args[0])] : std::nullopt;
     switch (i.prim) {
@@ -337,6 +337,9 @@ class Chooser {
     LoopNode& n = node(r);
     const Reg from = arg(r, 0);
     n.held = held_type(at(r).type);
+    // A store rounds what is held as f32 anyway.
+    const bool is_rounded_later = rounded_type(at(r).type) && program_.type_of(from) != DType::f32;
+    if (is_rounded_later && only_stored_as(r, at(r).type)) n.instruction.type = DType::f32;
     if (!is_integer(r)) return demand(from, DType::i64);
     if (!is_integer(from)) {
       if (program_.type_of(from) == DType::boolean) n.held = DType::i8;

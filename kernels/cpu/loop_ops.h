@@ -70,6 +70,9 @@ enum class Fused {
   mul_add,       // a * b + c
   mul_sub,       // a * b - c
   sub_mul,       // (a - b) * c
+  sub_mul_add,   // (a - b) * c + d
+  mul_mul,       // a * b * c
+  abs_sub,       // |a - b|
   cube,          // a * a * a
   leaky_relu,    // a where a > 0, else a * b
   clamp,         // min(max(a, b), c), of values of any type
@@ -85,7 +88,7 @@ enum class Fused {
   hardswish,     // a * hardsigmoid(a)
   exp_sub,       // exp(a - b)
   exp_below,     // exp(a - b) where b is the row's maximum of a
-  select_lt,     // c where a < b, else d
+  select_lt,     // c where a < b, else d; selects are the last ones
   select_le,     // c where a <= b, else d
   select_eq,     // c where a == b, else d
 };

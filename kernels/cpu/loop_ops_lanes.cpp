@@ -1,5 +1,8 @@
-// Loops on vectors of doubles and of integers of 64 and 8 bits: what takes little longer than the way to memory.
+// Loops on vectors of doubles and of integers of 64 and 8 bits: what takes little longer than the way to
+// memory.
 // Built once per ISA.
+#include <limits>
+
 #include "kernels/cpu/loop_rows.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -93,6 +96,26 @@ struct SubMul {
   template <class V>
   static TENON_INLINE V run(V a, V b, V c) {
     return (a - b) * c;
+  }
+};
+struct SubMulAdd {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c, V d) {
+    return (a - b) * c + d;
+  }
+};
+struct MulMul {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c) {
+    return a * b * c;
+  }
+};
+struct AbsSub {
+  template <class V>
+  static TENON_INLINE V run(V a, V b) {
+    const V difference = a - b;
+    return reinterpret_cast<V>(reinterpret_cast<Lanes<std::int64_t>::V>(difference) &
+                               std::numeric_limits<std::int64_t>::max());
   }
 };
 struct Cube {
@@ -251,6 +274,9 @@ OpFn loop_fused_op_of_f64(Fused f) {
     case Fused::mul_add: return &ternary<MulAdd, Doubles>;
     case Fused::mul_sub: return &ternary<MulSub, Doubles>;
     case Fused::sub_mul: return &ternary<SubMul, Doubles>;
+    case Fused::sub_mul_add: return &quaternary<SubMulAdd, Doubles>;
+    case Fused::mul_mul: return &ternary<MulMul, Doubles>;
+    case Fused::abs_sub: return &binary<AbsSub, Doubles>;
     case Fused::cube: return &unary<Cube, Doubles>;
     case Fused::leaky_relu: return &binary<LeakyRelu, Doubles>;
     case Fused::clamp: return &ternary<Clamped, Doubles>;

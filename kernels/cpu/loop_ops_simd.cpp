@@ -53,6 +53,15 @@ struct MulSub {
 struct SubMul {
   static TENON_INLINE vf run(vf a, vf b, vf c) { return (a - b) * c; }
 };
+struct SubMulAdd {
+  static TENON_INLINE vf run(vf a, vf b, vf c, vf d) { return (a - b) * c + d; }
+};
+struct MulMul {
+  static TENON_INLINE vf run(vf a, vf b, vf c) { return a * b * c; }
+};
+struct AbsSub {
+  static TENON_INLINE vf run(vf a, vf b) { return vabs(a - b); }
+};
 struct Clamped {
   // Of equal numbers the second one counts: -0 stays -0.
   static TENON_INLINE vf run(vf x, vf low, vf high) { return Min::run(high, Max::run(low, x)); }
@@ -232,6 +241,9 @@ constexpr SmallFloatOps half_floats() {
   fused(Fused::mul_add_relu, ternary<MulAddRelu, Numbers>);
   fused(Fused::mul_sub, ternary<MulSub, Numbers>);
   fused(Fused::sub_mul, ternary<SubMul, Numbers>);
+  fused(Fused::sub_mul_add, quaternary<SubMulAdd, Numbers>);
+  fused(Fused::mul_mul, ternary<MulMul, Numbers>);
+  fused(Fused::abs_sub, binary<AbsSub, Numbers>);
   fused(Fused::clamp, ternary<Clamped, Numbers>);
   fused(Fused::select_lt, quaternary<SelectLt, Numbers>);
   fused(Fused::select_le, quaternary<SelectLe, Numbers>);
@@ -324,6 +336,9 @@ constexpr SimdOps make_ops() {
   fused(Fused::mul_add_relu, ternary<MulAddRelu>);
   fused(Fused::mul_sub, ternary<MulSub>);
   fused(Fused::sub_mul, ternary<SubMul>);
+  fused(Fused::sub_mul_add, quaternary<SubMulAdd>);
+  fused(Fused::mul_mul, ternary<MulMul>);
+  fused(Fused::abs_sub, binary<AbsSub>);
   fused(Fused::clamp, ternary<Clamped>);
   fused(Fused::select_lt, quaternary<SelectLt>);
   fused(Fused::select_le, quaternary<SelectLe>);

@@ -28,7 +28,8 @@ class HalfDotsStep : public CpuStep {
                          .a = frame.at<const std::uint16_t>(a),
                          .a_row = layout_.a_row,
                          .x = frame.at<const std::uint16_t>(x),
-                         .y = frame.at<std::uint16_t>(y)};
+                         .y = frame.at<std::uint16_t>(y),
+                         .bias = has_bias ? frame.at<const std::uint16_t>(bias) : nullptr};
       std::int64_t rest = i / chunks;
       for (std::size_t d = layout_.batch.size(); d-- > 0; rest /= layout_.batch[d].size) {
         const std::int64_t index = rest % layout_.batch[d].size;
@@ -41,7 +42,8 @@ class HalfDotsStep : public CpuStep {
     });
   }
 
-  Address a, x, y;
+  Address a, x, y, bias;
+  bool has_bias = false;
 
  private:
   DType type_;
@@ -54,11 +56,17 @@ void emit_half_dots(Planner& planner, const Group& group) {
   const PlannedTensor y =
       planner.assignment().assign(node.output(), row_major(node.output()->rank()),
                                   [](const PlannedTensor& t) { return t.is_contiguous(); });
-  auto step = std::make_unique<HalfDotsStep>(node.output()->dtype(), BatchedLayout::of(a, x, false, y));
+  auto step = std::make_unique<HalfDotsStep>(node.output()->dtype(), BatchedLayout::of(a, x, node.is<Linear>(), y));
   step->a = a.address();
   step->x = x.address();
   step->y = y.address();
-  planner.emit(std::move(step), node, {a, x}, {y});
+  std::vector<PlannedTensor> reads{a, x};
+  if (node.inputs().size() > 2) {
+    reads.push_back(planner.dense(node.input(2)));
+    step->bias = reads.back().address();
+    step->has_bias = true;
+  }
+  planner.emit(std::move(step), node, std::move(reads), {y});
 }
 
 std::vector<Candidate> lower_half_dots(const Planner& planner, const Group& group) {
@@ -74,7 +82,8 @@ std::vector<Candidate> lower_half_dots(const Planner& planner, const Group& grou
 }  // namespace
 
 std::vector<OpLowering> half_dots_lowerings() {
-  return {{.op = &op_info<MatMul>(), .lower = lower_half_dots, .alone = true}};
+  return {{.op = &op_info<MatMul>(), .lower = lower_half_dots, .alone = true},
+          {.op = &op_info<Linear>(), .lower = lower_half_dots, .alone = true}};
 }
 
 }  // namespace tenon

@@ -199,10 +199,46 @@ TEST_P(LoopTypes, ChainsAreTheirPrimitives) {
         const Reg zero = p.constant(0, compute_type(dtype));
         store(7, p.prim(Prim::select, p.prim(Prim::gt, x, zero), x, p.prim(Prim::mul, w, x)));
         store(8, p.prim(Prim::select, p.prim(Prim::gt, x, zero), x, p.prim(Prim::mul, y, w)));
+        store(9, p.prim(Prim::add, y, p.prim(Prim::mul, w, p.prim(Prim::sub, x, w))));
+        store(10, p.prim(Prim::mul, y, p.prim(Prim::mul, x, w)));
+        store(11, p.prim(Prim::abs, p.prim(Prim::sub, w, x)));
         expect_matches_reference(p, [&](LoopBuffers& b) {
           b.set(0, n, {.real = std::nan("")});
           b.set(0, 0, {.real = -0.0});
         });
+      }
+}
+
+TEST_P(LoopTypes, SelectsByATestAreTheirParts) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i64, DType::i8})
+    for (const std::int64_t n : {1, 7, 8, 15, 1025})
+      for (const Prim test : {Prim::lt, Prim::le, Prim::gt, Prim::ge, Prim::eq, Prim::ne, Prim::isnan})
+        for (const Dims& strides : {Dims{n, 1}, Dims{0, 0}, Dims{1, 0}}) {
+          LoopProgram p = program_over({3, n});
+          const Reg x = p.load(dense(p, 0, dtype)), y = p.load({1, dtype, strides});
+          const Reg two = is_float(dtype) ? p.constant(2, compute_type(dtype)) : p.constant_int(2);
+          const Reg holds = test == Prim::isnan ? p.prim(test, x) : p.prim(test, x, y);
+          p.store(dense(p, 2, dtype), p.prim(Prim::select, holds, two, x));
+          if (n == 15) p.store(dense(p, 3, dtype), p.prim(Prim::select, holds, y, two));
+          expect_matches_reference(p, [&](LoopBuffers& b) {
+            b.set(0, 0, b.at(1, 0));
+            if (!is_float(dtype)) return;
+            b.set(0, n, {.real = std::nan("")});
+            b.set(0, 2 * n, {.real = -0.0});
+          });
+        }
+}
+
+TEST_P(LoopTypes, NumbersOfRowsThatAreOneValue) {
+  for (const DType dtype : {DType::f64, DType::i64, DType::i8})
+    for (const std::int64_t n : {1, 3, 8, 33, 130})
+      for (const Prim prim : {Prim::add, Prim::sub, Prim::mul, Prim::min, Prim::max, Prim::fmin, Prim::fmax, Prim::lt,
+                              Prim::le, Prim::gt, Prim::ge, Prim::eq, Prim::ne, Prim::neg, Prim::abs, Prim::logical_not}) {
+        LoopProgram p = program_over({9, n});
+        const Reg a = p.load({0, dtype, {1, 0}}), b = p.load(dense(p, 1, dtype));
+        const Reg result = arity(prim) == 2 ? p.prim(prim, a, b) : p.prim(prim, b);
+        p.store(dense(p, 2, info(prim).kind == PrimKind::test ? DType::boolean : dtype), result);
+        expect_matches_reference(p);
       }
 }
 

@@ -51,6 +51,24 @@ TEST(Products, OfViewsAndWithBias) {
   }
 }
 
+TEST(Products, ToOneColumnWithBias) {
+  for (const DType dtype : {DType::f64, DType::i32, DType::i64, DType::f16, DType::bf16})
+    for (const std::int64_t rows : {1, 3, 70}) {
+      const double tolerance = dtype == DType::f16 ? 2e-3 : dtype == DType::bf16 ? 2e-2 : 1e-12;
+      expect_same_on(graph_of_product("linear", {rows, 33}, {1, 33}, {rows, 1}, dtype, "%b", {1}),
+                     {random_tensor(dtype, {rows, 33}, 1), random_tensor(dtype, {1, 33}, 2),
+                      random_tensor(dtype, {1}, 3)},
+                     tolerance);
+    }
+}
+
+TEST(Products, OfSmallIntegersWrapAround) {
+  for (const DType dtype : {DType::i8, DType::u8, DType::i16}) {
+    expect_same_on(graph_of_product("matmul", {5, 40}, {40, 7}, {5, 7}, dtype),
+                   {random_tensor(dtype, {5, 40}, 1), random_tensor(dtype, {40, 7}, 2)});
+  }
+}
+
 TEST(Products, OfHalvesWithAVector) {
   for (const DType dtype : {DType::f16, DType::bf16}) {
     const double tolerance = dtype == DType::f16 ? 2e-3 : 2e-2;
