@@ -66,6 +66,16 @@ struct Reciprocal {
         correction(q.multiplies ? 0 : factor) {}
 };
 
+/// What a code of a sum stands for, and what is added to that before codes are made of it.
+struct ResidualOfSums {
+  Reciprocal by_scale;  // of the sum's code
+  float low, high;      // bounds of the sum
+  float zero, scale;    // n scales stand for (n - zero) * scale
+  bool is_signed;       // codes of the residual
+  Dequantise of_residual;
+  const std::uint8_t* from = nullptr;  // laid out like CodesOfSums::to
+};
+
 /// Codes that kernels make of their sums while these are in registers, where there is no NaN.
 struct CodesOfSums {
   Reciprocal by_scale;
@@ -73,8 +83,9 @@ struct CodesOfSums {
   int zero;
   bool is_signed;
   bool by_table = false;
-  ByteValues table = {};       // of these codes, where by_table
-  std::uint8_t* to = nullptr;  // of row 0 and column 0, as a hook counts them
+  ByteValues table = {};                        // of these codes, where by_table
+  std::optional<ResidualOfSums> residual = {};  // products alone take it
+  std::uint8_t* to = nullptr;                   // of row 0 and column 0, as a hook counts them
   long stride = 0;
 
   /// Is this all that these rows are, their result but for its place?

@@ -86,6 +86,7 @@ class Run {
         bias[i] = run.epilogue.bias[channel];
         is_finite &= std::isfinite(bias[i]);
       });
+    const CodesOfSums* const codes = run.epilogue.codes;
     row_ = {.groups = layout_.groups,
             .bytes = s.out(s.w) * layout_.pixel,
             .phases = layout_.phases,
@@ -93,7 +94,7 @@ class Run {
             .offsets = reinterpret_cast<const std::int32_t*>(run.packed + layout_.offsets()),
             .scales = run.packed + layout_.scales(),
             .bias = bias,
-            .codes = is_finite ? run.epilogue.codes : nullptr};
+            .codes = is_finite && codes && !codes->residual ? codes : nullptr};
   }
 
   static long shared_bytes(const Layout& layout) { return layout.in_order() * 4; }

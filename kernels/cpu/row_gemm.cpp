@@ -225,7 +225,9 @@ class Block {
     }
     if (makes_codes(g_)) {
       tile.codes = e.codes;
-      tile.codes_to = e.codes->to + g_.hook_row * e.codes->stride + g_.hook_col + col;
+      const long first = g_.hook_row * e.codes->stride + g_.hook_col + col;
+      tile.codes_to = e.codes->to + first;
+      if (e.codes->residual) tile.residual_codes = e.codes->residual->from + first;
     }
     // Whole panels, as many at once as the kernel takes; then those one by one; then a last narrow one.
     const long whole = smaller(panel_end, g_.cols / panel_cols) - panel;
@@ -314,6 +316,7 @@ class Block {
     if (tile.bias) tile.bias += cols;
     if (tile.integer_scales) tile.integer_offsets += cols, tile.integer_scales += cols;
     if (tile.codes_to) tile.codes_to += cols;
+    if (tile.residual_codes) tile.residual_codes += cols;
     if (tile.residual) tile.residual += cols;
     if (tile.added) tile.added += cols;
     if (rounded.residual) rounded.residual = tile.rounding->further(rounded.residual, cols);

@@ -1,5 +1,6 @@
 // Which rows of codes kernels make of their sums.
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/cpu/coded_rows.h"
 
@@ -27,11 +28,33 @@ ByteValues table_of(const CodedRows& rows) {
   return table;
 }
 
+bool is_clamp(const Activation& a) {
+  using enum Activation::Kind;
+  return a.kind == none || a.kind == relu || a.kind == clamp;
+}
+
+// Of bytes, added to what codes stand for.
+std::optional<CodesOfSums> with_residual(const CodedRows& rows) {
+  const bool is_byte = rows.residual_type == DType::u8 || rows.residual_type == DType::i8;
+  if (!rows.rounds || rows.by_table || !is_byte || !is_clamp(rows.activation) ||
+      !std::isfinite(rows.of_first.scale) || !std::isfinite(rows.of_residual.scale))
+    return std::nullopt;
+  CodesOfSums codes = codes_between(rows.last, rows.activation.low, rows.activation.high);
+  codes.residual = {.by_scale = Reciprocal(rows.first),
+                    .low = rows.first.number_of(rows.first.low),
+                    .high = rows.first.number_of(rows.first.high),
+                    .zero = rows.of_first.zero - rows.first.zero,
+                    .scale = rows.of_first.scale,
+                    .is_signed = rows.residual_type == DType::i8,
+                    .of_residual = rows.of_residual};
+  return codes;
+}
+
 }  // namespace
 
 std::optional<CodesOfSums> CodesOfSums::of(const CodedRows& rows) {
-  using enum Activation::Kind;
-  if (rows.adds || rows.result != CodedRows::Result::codes) return std::nullopt;
+  if (rows.result != CodedRows::Result::codes) return std::nullopt;
+  if (rows.adds) return with_residual(rows);
   if (rows.by_table || rows.rounds) {
     CodesOfSums codes = codes_between(rows.first, Activation::none.low, Activation::none.high);
     codes.by_table = true;
@@ -39,7 +62,7 @@ std::optional<CodesOfSums> CodesOfSums::of(const CodedRows& rows) {
     return codes;
   }
   const Activation& a = rows.activation;
-  if (a.kind != none && a.kind != relu && a.kind != clamp) return std::nullopt;
+  if (!is_clamp(a)) return std::nullopt;
   return codes_between(rows.last, a.low, a.high);
 }
 

@@ -57,6 +57,7 @@ struct Tile {
   // Of integers: codes are all that follows the bias, and all that is stored, here and in c_row. Null: none.
   const CodesOfSums* codes = nullptr;
   std::uint8_t* codes_to = nullptr;
+  const std::uint8_t* residual_codes = nullptr;  // of CodesOfSums::residual, in c_row, too
   Activation activation;
   const float* added;  // behind the activation; null: nothing
   const long* added_row;

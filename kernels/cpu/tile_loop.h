@@ -133,6 +133,7 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
     for (int i = 0; i < Rows; i++) {
       if (makes_codes) {
         __builtin_prefetch(t.codes_to + col + t.c_row[i], 1);
+        if (t.residual_codes) __builtin_prefetch(t.residual_codes + col + t.c_row[i]);
         continue;
       }
       __builtin_prefetch(c + t.c_row[i], 1);

@@ -272,10 +272,14 @@ cpu::Epilogue CpuEpilogue::bind(const CpuFrame& frame, Running& running, long fi
     epilogue.hook_takes_tiles = true;
     epilogue.context = &running;
   }
-  if (codes_ && bytes) {
+  const bool lies_like_codes = !codes_ || !codes_->residual || coded_[0].added_row_stride == codes_stride_;
+  if (codes_ && bytes && lies_like_codes) {
+    const long first = first_row * codes_stride_;
     running.codes = codes_;
-    running.codes->to = frame.at<std::uint8_t>(*bytes) + first_row * codes_stride_;
+    running.codes->to = frame.at<std::uint8_t>(*bytes) + first;
     running.codes->stride = codes_stride_;
+    if (running.codes->residual)
+      running.codes->residual->from = static_cast<const std::uint8_t*>(running.buffers[0]) + first;
     epilogue.codes = &*running.codes;
   }
   if (!kernel_) return epilogue;

@@ -201,15 +201,19 @@ struct CodesSink {
 void write_codes(const void* context, float* tile, long stride, long row0, long rows, long col0, long cols) {
   const auto& sink = *static_cast<const CodesSink*>(context);
   ++sink.calls;
+  const long first = row0 * sink.codes.stride + col0;
   finish_coded(sink.how, {.sums = tile,
                           .sums_stride = stride,
-                          .codes = sink.codes.to + row0 * sink.codes.stride + col0,
+                          .residual = sink.codes.residual ? sink.codes.residual->from + first : nullptr,
+                          .residual_stride = sink.codes.stride,
+                          .codes = sink.codes.to + first,
                           .codes_stride = sink.codes.stride,
                           .rows = rows,
                           .cols = cols});
 }
 
-// Codes at once, and codes that are made of what others stand for, or that a table gives for these.
+// Codes at once, and codes that are made of what others stand for, with a residual or without one, or that a
+// table gives for these.
 std::vector<CodedRows> rows_of_codes(const Quantise& how) {
   constexpr auto codes = CodedRows::Result::codes;
   const Activation clamp{Activation::Kind::clamp, -900, 960.5F}, hardswish{Activation::Kind::hardswish};
@@ -229,6 +233,16 @@ std::vector<CodedRows> rows_of_codes(const Quantise& how) {
                      .activation = activation,
                      .result = codes,
                      .last = how});
+    for (const Activation& activation : {Activation::none, Activation::relu, clamp})
+      all.push_back({.rounds = true,
+                     .first = first,
+                     .of_first = meaning,
+                     .adds = true,
+                     .residual_type = is_signed ? DType::i8 : DType::u8,
+                     .of_residual = {.scale = 27.3F, .zero = is_signed ? -9.0F : 131.0F},
+                     .activation = activation,
+                     .result = codes,
+                     .last = how});
     CodedRows by_table{.first = first, .result = codes, .by_table = true};
     for (std::size_t i = 0; i < by_table.table.size(); i++)
       by_table.table[i] = static_cast<std::uint8_t>(i * 37 + 11);
@@ -242,7 +256,7 @@ TEST_P(ByteConvTest, WritesCodes) {
   const Quantise wide{.scale = 43.7F, .zero = 101},
       is_signed{.scale = 37, .multiplies = false, .zero = -3, .low = -128, .high = 127},
       narrow{.scale = 0.021F, .multiplies = true, .zero = 128, .low = 3, .high = 254};
-  long by_hook = 0, in_registers = 0;
+  long by_hook = 0, in_registers = 0, with_residual = 0;
   constexpr std::uint8_t untouched = 55;
   for (std::size_t i = 0; i < shapes().size(); i++) {
     const ConvShape& s = shapes()[i];
@@ -255,7 +269,10 @@ TEST_P(ByteConvTest, WritesCodes) {
         sink.codes.stride = s.Cout + 5;
         std::vector<std::uint8_t> out(static_cast<std::size_t>(s.N * s.out_pixels() * sink.codes.stride),
                                       untouched),
-            wanted = out;
+            wanted = out, residual = out;
+        for (std::size_t k = 0; k < residual.size(); k++)
+          residual[k] = static_cast<std::uint8_t>(k * 89 % 251);
+        if (sink.codes.residual) sink.codes.residual->from = residual.data();
         sink.codes.to = wanted.data();
         sums = expected;
         write_codes(&sink, sums.data(), s.Cout, 0, s.N * s.out_pixels(), 0, s.Cout);
@@ -276,9 +293,11 @@ TEST_P(ByteConvTest, WritesCodes) {
                   scratch.data(), pool);
         ASSERT_EQ(out, wanted) << "shape " << i;
         ++(sink.calls == 0 ? in_registers : by_hook);
+        if (sink.calls == 0 && sink.codes.residual) ++with_residual;
       }
   }
   EXPECT_EQ(in_registers > 0, isa() == Isa::avx512 && runs_dot_of_bytes()) << by_hook;
+  EXPECT_EQ(with_residual > 0, in_registers > 0);
 }
 
 TEST(ByteConv, TakesNoGroupsThatCutWordsOfFourChannelsAndNoSumsThatAreTooDeep) {
