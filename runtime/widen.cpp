@@ -355,7 +355,8 @@ void widen_small_integers(Graph& graph, const Device& device) {
     if (node->num_outputs() != 1 || !is_narrow(node->output()) || !widens(*node)) continue;
     std::vector<Value*> operands;
     for (Value* v : node->inputs())
-      operands.push_back(is_narrow(v) ? body.insert(Cast{.to = DType::i32}, {v}, node, node->source)->output() : v);
+      operands.push_back(is_narrow(v) ? body.insert(Cast{.to = DType::i32}, {v}, node, node->source)->output()
+                                      : v);
     const Node* made = body.insert(node->op(), std::move(operands), node, node->source);
     Value* const old = node->output();
     Value* const result =

@@ -7,7 +7,8 @@
 
 namespace tenon::cpu {
 
-/// y[m] = bias + the sum of a[m][k] * x[k] over k < depth, held in float32 and rounded once. `type`: f16 or bf16.
+/// y[m] = bias + the sum of a[m][k] * x[k] over k < depth, held in float32 and rounded once. `type`: f16 or
+/// bf16.
 struct HalfDots {
   DType type = DType::bf16;
   long depth = 0;

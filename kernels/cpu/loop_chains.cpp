@@ -29,14 +29,14 @@ class Chains : LoopPatterns {
       return found;
     };
     if (root.type == DType::f32)
-      return first_of(&Chains::silu_mul, &Chains::activation_loop, &Chains::leaky_relu, &Chains::select_by_test,
-                      &Chains::exp_sub, &Chains::sub_mul_add, &Chains::mul_add_or_sub, &Chains::sub_mul,
-                      &Chains::abs_sub, &Chains::cube, &Chains::mul_mul, &Chains::constant_power,
-                      &Chains::clamp);
+      return first_of(&Chains::silu_mul, &Chains::activation_loop, &Chains::leaky_relu,
+                      &Chains::select_by_test, &Chains::exp_sub, &Chains::sub_mul_add,
+                      &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::abs_sub, &Chains::cube,
+                      &Chains::mul_mul, &Chains::constant_power, &Chains::clamp);
     if (root.type == DType::f64)
-      return first_of(&Chains::ramp_loop, &Chains::leaky_relu, &Chains::select_by_test,
-                      &Chains::sub_mul_add, &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::abs_sub,
-                      &Chains::cube, &Chains::mul_mul, &Chains::clamp);
+      return first_of(&Chains::ramp_loop, &Chains::leaky_relu, &Chains::select_by_test, &Chains::sub_mul_add,
+                      &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::abs_sub, &Chains::cube,
+                      &Chains::mul_mul, &Chains::clamp);
     return clamp(r);
   }
 
@@ -95,9 +95,7 @@ class Chains : LoopPatterns {
     if (!is(r, Prim::select)) return std::nullopt;
     const auto& [condition, yes, no] = at(r).args;
     const Instruction& test = at(condition);
-    if (test.op != LoopOp::prim ||
-        program_.type_of(test.args[0]) != at(r).type)
-      return std::nullopt;
+    if (test.op != LoopOp::prim || program_.type_of(test.args[0]) != at(r).type) return std::nullopt;
     const Reg a = test.args[0], b = test.args[1];
     const auto select = [](Fused f, Reg x, Reg y, Reg c, Reg d) -> Match {
       return with_fourth(*fused(f, x, y, c), d);

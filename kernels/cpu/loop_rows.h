@@ -1,5 +1,5 @@
-// Loops over the rows of a tile on vectors: what a loop of any number of operands, which lie as vectors or are
-// one value a row, is made of. For sources that are built once per ISA.
+// Loops over the rows of a tile on vectors: what a loop of any number of operands, which lie as vectors or
+// are one value a row, is made of. For sources that are built once per ISA.
 #pragma once
 #include <type_traits>
 #include <utility>
@@ -112,7 +112,8 @@ void loop_of(const OpArgs& args, std::integer_sequence<bool, Splats...>) {
     [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
       for (long r = 0; r < args.rows; r++)
         row_loop<F, Out>(args, r, Row<In, Splats>(args, static_cast<int>(I), r)...);
-    }(std::make_index_sequence<known>{});
+    }
+    (std::make_index_sequence<known>{});
   }
 }
 template <class F, class Numbers = Floats, class Out = Numbers>

@@ -56,8 +56,7 @@ std::vector<LoopValue> describe_values(const std::vector<LoopNode>& nodes, const
     const LoopNode& node = nodes[at];
     if (node.instruction.op == LoopOp::store) values[at].needed = true;
     if (!values[at].needed) continue;
-    for (int a = 0; a < node.arg_count; ++a)
-      values[static_cast<std::size_t>(node.arg(a))].needed = true;
+    for (int a = 0; a < node.arg_count; ++a) values[static_cast<std::size_t>(node.arg(a))].needed = true;
   }
   return values;
 }

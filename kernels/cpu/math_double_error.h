@@ -66,13 +66,13 @@ static TENON_INLINE double double_erfinv_near(double x) {
 /// erfinv(x) for larger w, and what lies on and beyond the ends.
 static TENON_INLINE double double_erfinv_far(double x) {
   const double root = __builtin_sqrt(double_erfinv_log(x));
-  const double middle = double_horner(
-      root - 3.25, -0x1.03765b5ec5c93p-26, 0x1.7f235c757454ep-31, 0x1.1969ef2a93940p-23,
-      -0x1.235ac6aaf025ep-22, -0x1.cfedcff902170p-26, 0x1.924ec74d8058bp-20, -0x1.0b8068913d37bp-18,
-      0x1.88af4a1d56a98p-19, 0x1.a242f876789c6p-17, -0x1.8cf0bea0971c6p-15, 0x1.1e6ab36be6c27p-14,
-      0x1.932d7684a6a52p-16, -0x1.7448bc8217f18p-12, 0x1.f3cc552091e2bp-11, -0x1.ba9240d9b7431p-10,
-      0x1.468eeca71fc73p-9, -0x1.ebadabb9fd945p-9, 0x1.5ffcfe5b71831p-8, 0x1.0158a6d641d54p+0,
-      0x1.8abcc380d5a48p+1);
+  const double middle = double_horner(root - 3.25, -0x1.03765b5ec5c93p-26, 0x1.7f235c757454ep-31,
+                                      0x1.1969ef2a93940p-23, -0x1.235ac6aaf025ep-22, -0x1.cfedcff902170p-26,
+                                      0x1.924ec74d8058bp-20, -0x1.0b8068913d37bp-18, 0x1.88af4a1d56a98p-19,
+                                      0x1.a242f876789c6p-17, -0x1.8cf0bea0971c6p-15, 0x1.1e6ab36be6c27p-14,
+                                      0x1.932d7684a6a52p-16, -0x1.7448bc8217f18p-12, 0x1.f3cc552091e2bp-11,
+                                      -0x1.ba9240d9b7431p-10, 0x1.468eeca71fc73p-9, -0x1.ebadabb9fd945p-9,
+                                      0x1.5ffcfe5b71831p-8, 0x1.0158a6d641d54p+0, 0x1.8abcc380d5a48p+1);
   const double far = double_horner(
       root - 5, -0x1.5a60cd00c0f4dp-36, 0x1.7934134aef5eap-35, 0x1.244ceff7a33cdp-34, -0x1.e10f234323a88p-32,
       0x1.6b50dffc6876dp-30, -0x1.dd21cff5a1426p-29, 0x1.0c8ba21edd728p-27, -0x1.0612a3c946ff2p-26,
@@ -101,12 +101,13 @@ static TENON_INLINE void erfinv_of_doubles(double* out, const double* a, long n)
 static TENON_INLINE double double_digamma_of_positive(double x) {
   const double all = x + 9;  // (x + k)(x + 9 - k) = x (x + 9) + k (9 - k)
   const double product = x * all, sum = x + all;
-  const double below = sum * (((1 / product + 1 / (product + 8)) + (1 / (product + 14) + 1 / (product + 18))) +
-                              1 / (product + 20));
+  const double below =
+      sum *
+      (((1 / product + 1 / (product + 8)) + (1 / (product + 14) + 1 / (product + 18))) + 1 / (product + 20));
   const bool is_small = x < 10;
   const double at = is_small ? x + 10 : x, inverse = 1 / at, s = inverse * inverse;
-  const double series = s * double_horner(s, 1.0 / 12, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252,
-                                          -1.0 / 120, 1.0 / 12);
+  const double series =
+      s * double_horner(s, 1.0 / 12, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12);
   return double_log(at) - 0.5 * inverse - series - (is_small ? below : 0);
 }
 

@@ -61,7 +61,8 @@ static TENON_INLINE TwoDoubles double_log2_of_positive(double x) {
 
 /// a^b for positive finite a.
 static TENON_INLINE double double_power_of_positive(double a, double b) {
-  const double exponent = double_clamp(b, -0x1p80, 0x1p80);  // beyond it only 1 has another power than 0 or infinity
+  const double exponent =
+      double_clamp(b, -0x1p80, 0x1p80);  // beyond it only 1 has another power than 0 or infinity
   const TwoDoubles logarithm = double_log2_of_positive(a);
   const TwoDoubles product = exact_product(logarithm.high, exponent);
   const double clamped = double_clamp(product.high, -1080, 1030), sum = clamped + double_magic;

@@ -19,7 +19,7 @@ struct TypedProduct {
   long c_row = 0;
   const T* bias = nullptr;
   long bias_step = 1;  // 0: the same for all columns, of a few rows
-  long batch = 1;  // products, so far apart:
+  long batch = 1;      // products, so far apart:
   long a_batch = 0, b_batch = 0, c_batch = 0;
 };
 

@@ -56,7 +56,8 @@ void emit_half_dots(Planner& planner, const Group& group) {
   const PlannedTensor y =
       planner.assignment().assign(node.output(), row_major(node.output()->rank()),
                                   [](const PlannedTensor& t) { return t.is_contiguous(); });
-  auto step = std::make_unique<HalfDotsStep>(node.output()->dtype(), BatchedLayout::of(a, x, node.is<Linear>(), y));
+  auto step =
+      std::make_unique<HalfDotsStep>(node.output()->dtype(), BatchedLayout::of(a, x, node.is<Linear>(), y));
   step->a = a.address();
   step->x = x.address();
   step->y = y.address();

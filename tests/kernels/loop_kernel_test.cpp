@@ -126,9 +126,7 @@ TEST_P(Loop, AScaledImageIsAddedAndCutBelowZeroInOnePass) {
       p.store(dense(p, 3, dtype), p.prim(Prim::max, p.constant(0), sum));
       expect_matches_reference(p);
       constexpr std::size_t one_register = 4096;
-      if (dtype == DType::f32) {
-        EXPECT_LT(LoopKernel::compile(p).scratch_bytes(1), one_register);
-      }
+      if (dtype == DType::f32) { EXPECT_LT(LoopKernel::compile(p).scratch_bytes(1), one_register); }
     }
   }
 }

@@ -232,8 +232,9 @@ TEST_P(LoopTypes, SelectsByATestAreTheirParts) {
 TEST_P(LoopTypes, NumbersOfRowsThatAreOneValue) {
   for (const DType dtype : {DType::f64, DType::i64, DType::i8})
     for (const std::int64_t n : {1, 3, 8, 33, 130})
-      for (const Prim prim : {Prim::add, Prim::sub, Prim::mul, Prim::min, Prim::max, Prim::fmin, Prim::fmax, Prim::lt,
-                              Prim::le, Prim::gt, Prim::ge, Prim::eq, Prim::ne, Prim::neg, Prim::abs, Prim::logical_not}) {
+      for (const Prim prim :
+           {Prim::add, Prim::sub, Prim::mul, Prim::min, Prim::max, Prim::fmin, Prim::fmax, Prim::lt, Prim::le,
+            Prim::gt, Prim::ge, Prim::eq, Prim::ne, Prim::neg, Prim::abs, Prim::logical_not}) {
         LoopProgram p = program_over({9, n});
         const Reg a = p.load({0, dtype, {1, 0}}), b = p.load(dense(p, 1, dtype));
         const Reg result = arity(prim) == 2 ? p.prim(prim, a, b) : p.prim(prim, b);

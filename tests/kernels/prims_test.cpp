@@ -128,7 +128,8 @@ std::vector<double> run_unary(Prim prim, const std::vector<double>& x) {
   return {buffers.as<double>(1).begin(), buffers.as<double>(1).end()};
 }
 
-std::vector<double> run_binary_of_doubles(Prim prim, const std::vector<double>& a, const std::vector<double>& b) {
+std::vector<double> run_binary_of_doubles(Prim prim, const std::vector<double>& a,
+                                          const std::vector<double>& b) {
   LoopProgram p(std::string(name(prim)), {static_cast<std::int64_t>(a.size())});
   const Reg left = p.load({0, DType::f64, {1}}), right = p.load({1, DType::f64, {1}});
   p.store({2, DType::f64, {1}}, p.prim(prim, left, right));
@@ -174,7 +175,8 @@ TEST_P(Prims, DigammaIsAccurate) {
   for (const double v : x)
     if (v > 1e-37 && v < 1e37) narrow.push_back(static_cast<float>(v));
   const std::vector<float> of_floats = run_unary(Prim::digamma, narrow);
-  for (std::size_t i = 0; i < x.size(); ++i) {  // around its zero, errors count as those of the sum it is made of
+  for (std::size_t i = 0; i < x.size();
+       ++i) {  // around its zero, errors count as those of the sum it is made of
     const long double exact = exact_digamma(x[i]);
     EXPECT_LE(std::fabs(y[i] - exact), 0x1p-50L * std::max(2.0L, std::fabs(exact))) << x[i];
   }
@@ -185,13 +187,17 @@ TEST_P(Prims, DigammaIsAccurate) {
   const std::vector<double> special = {0.0, -0.0, -1.0, -0.5, inf, std::nan(""), 3.0};
   const std::vector<double> of_special = run_unary(Prim::digamma, special);
   for (std::size_t i = 0; i < special.size(); ++i)
-    EXPECT_LE(ulps(of_special[i], static_cast<long double>(apply<double>(Prim::digamma, special[i]))), 4) << special[i];
+    EXPECT_LE(ulps(of_special[i], static_cast<long double>(apply<double>(Prim::digamma, special[i]))), 4)
+        << special[i];
 }
 
 TEST_P(Prims, PowersOfDoublesAreAccurate) {
   std::vector<double> a, b;
-  const std::vector<double> special = {0, -0.0, 1, -1, 2, -2, 3, -3, 0.5, -0.5, inf, -inf, std::nan(""), 5e-324, -5e-324,
-                                       1.7e308, -1.7e308, 1e-310, 0.999999, 1e20, 9007199254740993.0, 1e300, -1e300};
+  const std::vector<double> special = {
+      0,       -0.0,    1,        -1,     2,        -2,           3,
+      -3,      0.5,     -0.5,     inf,    -inf,     std::nan(""), 5e-324,
+      -5e-324, 1.7e308, -1.7e308, 1e-310, 0.999999, 1e20,         9007199254740993.0,
+      1e300,   -1e300};
   for (const double base : special)
     for (const double exponent : special) a.push_back(base), b.push_back(exponent);
   std::mt19937_64 random(6);
@@ -208,9 +214,7 @@ TEST_P(Prims, PowersOfDoublesAreAccurate) {
     const double error = ulps(y[i], exact);
     if (i < special.size() * special.size()) {
       EXPECT_LE(error, 1.0) << a[i] << " to " << b[i] << " is " << y[i];
-      if (!std::isnan(y[i])) {
-        EXPECT_EQ(std::signbit(y[i]), std::signbit(exact)) << a[i] << " to " << b[i];
-      }
+      if (!std::isnan(y[i])) { EXPECT_EQ(std::signbit(y[i]), std::signbit(exact)) << a[i] << " to " << b[i]; }
     }
     // Next to the largest number, which of it and infinity is nearer is a matter of the last place.
     if (std::fabs(exact) < 0x1.fffffffffffp1023L) worst = std::max(worst, error);
