@@ -25,26 +25,33 @@ struct DotOfBytes {
   template <int Rows, int Vectors>
   static TENON_INLINE void store_codes(const Tile& t, long col, const vf (&sum)[Rows][Vectors],
                                        int last_lanes) {
+    __m512 number[Rows][Vectors];
     const Numbers<Vectors> numbers(t, col, last_lanes);
-    if (!t.residual_codes) {
-      return store_codes_of<Rows, Vectors>(
-          t, col,
-          last_lanes, [&](int i, int j) __attribute__((always_inline)) { return numbers.of(sum[i][j], j); });
+    TENON_UNROLL
+    for (int i = 0; i < Rows; i++) {
+      TENON_UNROLL
+      for (int j = 0; j < Vectors; j++) number[i][j] = numbers.of(sum[i][j], j);
     }
-    const SumWithResidual with_residual(*t.codes->residual);
-    const auto last = static_cast<__mmask16>((1U << last_lanes) - 1);
-    store_codes_of<Rows, Vectors>(
-        t, col, last_lanes, [&](int i, int j) __attribute__((always_inline)) {
+    if (t.residual_codes) {
+      const SumWithResidual with_residual(*t.codes->residual);
+      const auto last = static_cast<__mmask16>((1U << last_lanes) - 1);
+      TENON_UNROLL
+      for (int i = 0; i < Rows; i++) {
+        TENON_UNROLL
+        for (int j = 0; j < Vectors; j++) {
           const std::uint8_t* const from = t.residual_codes + col + t.c_row[i] + j * VL;
           const __mmask16 inside = j == Vectors - 1 ? last : static_cast<__mmask16>(-1);
-          return with_residual.of(numbers.of(sum[i][j], j), _mm_maskz_loadu_epi8(inside, from));
-        });
+          number[i][j] = with_residual.of(number[i][j], _mm_maskz_loadu_epi8(inside, from));
+        }
+      }
+    }
+    store_codes_of(t, col, number, last_lanes);
   }
 
  private:
-  // Of the numbers number(row, vector).
-  template <int Rows, int Vectors, class Number>
-  static TENON_INLINE void store_codes_of(const Tile& t, long col, int last_lanes, Number number) {
+  template <int Rows, int Vectors>
+  static TENON_INLINE void store_codes_of(const Tile& t, long col, const __m512 (&number)[Rows][Vectors],
+                                          int last_lanes) {
     const SumCoder coder(*t.codes);
     std::uint8_t* const to = t.codes_to + col;
     constexpr int rows = Vectors < 4 ? 4 / Vectors : 1, columns = 4 / rows;  // of four vectors
@@ -55,7 +62,7 @@ struct DotOfBytes {
         // Behind the last row comes that again.
         const auto number_at = [&](int n) __attribute__((always_inline)) {
           const int row = i + n / columns;
-          return number(row < Rows ? row : Rows - 1, j + n % columns);
+          return number[row < Rows ? row : Rows - 1][j + n % columns];
         };
         const __m512i bytes = in_vectors(coder.bytes(number_at(0), number_at(1), number_at(2), number_at(3)));
         TENON_UNROLL
