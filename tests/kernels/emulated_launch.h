@@ -36,7 +36,8 @@ class EmulatedLaunch {
     write();
     const std::string settings = "SOFTGPU_ORDER=" + std::to_string(order) + " ";
     const std::string command = (order > 0 ? settings : "") +
-                                "SOFTGPU_TSAN_BLOCKS=1 ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=exitcode=66 "
+                                "SOFTGPU_TSAN_BLOCKS=1 GLIBC_TUNABLES=glibc.rtld.optional_static_tls=1000000 "
+                                "ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=exitcode=66 "
                                 "UBSAN_OPTIONS=halt_on_error=1 " TENON_RUN_GPU_KERNEL +
                                 suffix() + " " + file("launches");
     const std::string said = run_command(command);
