@@ -345,20 +345,6 @@ std::vector<std::pair<float, float>> random_pairs() {
   return pairs;
 }
 
-// Of each pair, by a loop.
-std::vector<double> results_of(Prim prim, const std::vector<double>& a, const std::vector<double>& b) {
-  LoopProgram program(std::string(name(prim)), {static_cast<std::int64_t>(a.size())});
-  const Reg x = program.load({0, DType::f64, {1}}), y = program.load({1, DType::f64, {1}});
-  program.store({2, DType::f64, {1}}, program.prim(prim, x, y));
-  LoopBuffers buffers(program);
-  std::copy(a.begin(), a.end(), buffers.as<double>(0).begin());
-  std::copy(b.begin(), b.end(), buffers.as<double>(1).begin());
-  ThreadPool pool(1);
-  buffers.run(pool);
-  const auto results = buffers.as<double>(2);
-  return {results.begin(), results.end()};
-}
-
 // Alone, and beside a pair whose quotient is too large for the vector code.
 TEST_P(Prims, RestsOfDoublesAreExact) {
   std::vector<double> a = {-6, 6, 0, -0.0, 5e-324, 1e300, 1.5e308, 7, -7, 2},
@@ -377,7 +363,7 @@ TEST_P(Prims, RestsOfDoublesAreExact) {
         b.insert(b.begin() + 3, y);
       }
     for (const Prim prim : {Prim::fmod, Prim::remainder, Prim::floor_div, Prim::nextafter}) {
-      const std::vector<double> results = results_of(prim, a, b);
+      const std::vector<double> results = run_binary_of_doubles(prim, a, b);
       for (std::size_t i = 0; i < a.size(); ++i) {
         const double got = results[i], want = apply<double>(prim, a[i], b[i]);
         ASSERT_EQ(std::isnan(got), std::isnan(want)) << name(prim) << " " << a[i] << ", " << b[i];
@@ -402,7 +388,7 @@ TEST_P(Prims, FunctionsOfTwoDoublesAreAccurate) {
     b.push_back(std::exp2(exponent(random)) * (i % 4 < 2 ? 1 : -1));
   }
   for (const auto& [prim, max_ulps] : {std::pair{Prim::atan2, 2.5}, {Prim::hypot, 1.5}}) {
-    const std::vector<double> results = results_of(prim, a, b);
+    const std::vector<double> results = run_binary_of_doubles(prim, a, b);
     for (std::size_t i = 0; i < a.size(); ++i) {
       const long double exact =
           prim == Prim::atan2 ? std::atan2(static_cast<long double>(a[i]), static_cast<long double>(b[i]))
