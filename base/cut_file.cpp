@@ -41,6 +41,15 @@ MappedRange::~MappedRange() {
   slot_->begin = nullptr;
 }
 
+bool MappedRange::holds(std::span<const std::byte> bytes) {
+  for (const Slot& slot : Slot::all) {
+    const std::byte* begin = slot.begin.load();
+    if (begin && bytes.data() >= begin && bytes.data() + bytes.size() <= begin + slot.bytes.load())
+      return true;
+  }
+  return false;
+}
+
 namespace {
 
 // Async-signal-safe.

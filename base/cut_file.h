@@ -18,6 +18,8 @@ class MappedRange {
   MappedRange(const MappedRange&) = delete;
   MappedRange& operator=(const MappedRange&) = delete;
 
+  /// Whether they are of one such file.
+  static bool holds(std::span<const std::byte> bytes);
   /// The handler.
   static void on_bus_error(int number, void* address);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 
 #include "base/environment.h"
 #include "base/input_guard.h"
@@ -87,6 +88,14 @@ std::shared_ptr<const MappedFile> MappedFile::map(int fd, const std::filesystem:
   if (start == MAP_FAILED) throw system_error(errno, "the file cannot be mapped").at(path.string());
   return std::shared_ptr<const MappedFile>(
       new MappedFile(path, {static_cast<const std::byte*>(start), size}));
+}
+
+void give_back_pages(std::span<const std::byte> bytes) {
+  if (!MappedRange::holds(bytes)) return;
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uintptr_t first = (begin + page - 1) / page * page, end = (begin + bytes.size()) / page * page;
+  if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 
 MappedFile::~MappedFile() {

@@ -36,4 +36,8 @@ class MappedFile {
   MappedRange range_;
 };
 
+/// Where these bytes are of a mapped file, gives back the whole pages among them: who reads them again has
+/// them read from the file.
+void give_back_pages(std::span<const std::byte> bytes);
+
 }  // namespace tenon

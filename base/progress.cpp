@@ -9,28 +9,28 @@ namespace tenon {
 namespace {
 
 std::mutex mutex;
-const Count* shown = nullptr;
+const Count* current = nullptr;
 
 }  // namespace
 
 Count::Count(std::string_view parts, std::size_t total) : parts_(parts), total_(total) {
   const std::lock_guard lock(mutex);
-  shows_ = shown == nullptr;
-  if (shows_) shown = this;
+  shows_ = current == nullptr;
+  if (shows_) current = this;
 }
 
 Count::~Count() {
   const std::lock_guard lock(mutex);
-  if (shows_) shown = nullptr;
+  if (shows_) current = nullptr;
 }
 
 std::string shown_count() {
   const std::lock_guard lock(mutex);
-  const std::size_t done = shown ? shown->done_.load(std::memory_order_relaxed) : 0;
+  const std::size_t done = current ? current->done_.load(std::memory_order_relaxed) : 0;
   if (done == 0) return {};
-  return shown->total_
-             ? fmt::format("{} of {} {}", std::min(done, shown->total_), shown->total_, shown->parts_)
-             : fmt::format("{} {}", done, shown->parts_);
+  return current->total_
+             ? fmt::format("{} of {} {}", std::min(done, current->total_), current->total_, current->parts_)
+             : fmt::format("{} {}", done, current->parts_);
 }
 
 }  // namespace tenon

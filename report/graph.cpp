@@ -102,6 +102,7 @@ Json candidate_json(const CandidateInfo& c) {
           {"depth", c.work.depth},
           {"order", c.order},
           {"weights", c.weights},
+          {"weight_bytes", c.weight_bytes},
           {"scratch_bytes", c.scratch_bytes}};
 }
 

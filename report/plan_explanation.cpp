@@ -26,7 +26,7 @@ std::string candidate_text(const CandidateInfo& c) {
   if (w.bytes > 0) text += "  " + bytes_text(w.bytes);
   if (w.batch * w.rows * w.columns * w.depth > 1) text += "  " + size_text(w);
   if (!c.order.empty() && c.order != row_major(c.order.size())) text += "  channels last";
-  if (!c.weights.empty()) text += "  packed weights";
+  if (!c.weights.empty()) text += "  packed weights " + bytes_text(static_cast<double>(c.weight_bytes));
   if (c.scratch_bytes > 0) text += "  scratch " + bytes_text(static_cast<double>(c.scratch_bytes));
   return text;
 }

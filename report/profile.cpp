@@ -92,6 +92,7 @@ SizedRun sized_run(const Profile& p, const Session& session, std::span<const Ten
                .arena_bytes = p.plan->arena_bytes,
                .scratch_bytes = p.plan->scratch_bytes,
                .packed_bytes = session.packed_bytes(),
+               .process = process_memory(),
                .steps = p.plan->steps.size()};
   run.throughput_per_s = 1000 / run.latency.median;
   const auto& parameters = session.graph().body().parameters();

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 
+#include "base/process_memory.h"
 #include "base/statistics.h"
 #include "pipeline/model.h"
 #include "report/compare.h"
@@ -76,6 +77,7 @@ struct SizedRun {
   double items_per_s = 0;          // runs times the first axis of the first input, where that is a symbol
   double plan_ms = 0, pack_ms = 0;
   std::size_t arena_bytes = 0, scratch_bytes = 0, packed_bytes = 0;
+  ProcessMemory process;  // after these runs
   std::size_t steps = 0;
 };
 

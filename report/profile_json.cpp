@@ -62,6 +62,8 @@ void put(ordered_json& out, const SizedRun& r) {
   out["peak_arena_bytes"] = r.arena_bytes;
   out["scratch_bytes"] = r.scratch_bytes;
   out["packed_bytes"] = r.packed_bytes;
+  out["process_peak_bytes"] = r.process.peak;
+  out["process_own_bytes"] = r.process.own;
 }
 
 ordered_json to_json(const StepRow& s) {

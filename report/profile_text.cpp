@@ -189,9 +189,11 @@ std::string summary(const ProfileReport& p) {
   if (p.run.items_per_s > p.run.throughput_per_s * 1.001)
     text += fmt::format(", {:.1f} items/s", p.run.items_per_s);
   text += fmt::format(
-      "\nmemory       arena {:.1f} MiB, scratch {:.1f}, weights {:.1f}, packed weights {:.1f}\n",
+      "\nmemory       arena {:.1f} MiB, scratch {:.1f}, weights {:.1f}, packed weights {:.1f}\n"
+      "             process {:.1f} MiB of its own, {:.1f} with files at its peak\n",
       static_cast<double>(p.run.arena_bytes) / mib, static_cast<double>(p.run.scratch_bytes) / mib,
-      static_cast<double>(p.model.weight_bytes) / mib, static_cast<double>(p.run.packed_bytes) / mib);
+      static_cast<double>(p.model.weight_bytes) / mib, static_cast<double>(p.run.packed_bytes) / mib,
+      static_cast<double>(p.run.process.own) / mib, static_cast<double>(p.run.process.peak) / mib);
   return text + step_timers(p);
 }
 

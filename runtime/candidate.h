@@ -29,9 +29,10 @@ struct Work {
 struct CandidateInfo {
   std::string kernel;  // as the step will call it: "winograd6+bias+relu"
   Work work = {};
-  double seconds = 0;        // estimated, with the copies that its layouts need
-  Order order = {};          // in which it reads and writes; empty: any
-  std::string weights = {};  // the form that they are packed in; empty: they are read as they are
+  double seconds = 0;            // estimated, with the copies that its layouts need
+  Order order = {};              // in which it reads and writes; empty: any
+  std::string weights = {};      // the form that they are packed in; empty: they are read as they are
+  std::size_t weight_bytes = 0;  // that this form takes
   std::size_t scratch_bytes = 0;
   Knobs knobs = {};  // of the schedules that it can run by
   /// The group in two parts, of which the second begins with this member (group_split.h); 0: as a whole. An
@@ -77,5 +78,9 @@ using Chooser = std::function<Decision(const Group&, std::span<const CandidateIn
 
 /// The least estimate of the group as a whole; of equal ones the first.
 Decision least_estimate(const Group&, std::span<const CandidateInfo>);
+/// The least estimate among those of the group as a whole whose packed weights take least memory, or up to a
+/// quarter more, as edges of tiles differ. Those that take four times as long as the least estimate do not
+/// count.
+Decision least_weights(const Group&, std::span<const CandidateInfo>);
 
 }  // namespace tenon

@@ -2,9 +2,22 @@
 
 #include <chrono>
 
+#include "base/mapped_file.h"
 #include "runtime/device.h"
 
 namespace tenon {
+namespace {
+
+// Kernels read the packed form: the file's pages need no memory of this process any more.
+void give_back(const Tensor& weight) {
+  if (weight.numel() == 0) return;
+  std::int64_t last = 0;
+  for (std::size_t axis = 0; axis < weight.shape().size(); ++axis)
+    last += (weight.shape()[axis] - 1) * weight.strides()[axis];
+  give_back_pages({weight.bytes(), static_cast<std::size_t>(last + 1) * size_of(weight.dtype())});
+}
+
+}  // namespace
 
 Tensor WeightStore::packed(const Tensor& weight, const std::string& form, std::size_t bytes,
                            FunctionRef<void(const Tensor& weight, std::byte* target)> fill) {
@@ -15,6 +28,7 @@ Tensor WeightStore::packed(const Tensor& weight, const std::string& form, std::s
     auto memory = std::make_shared<Memory>(host_memory(bytes));
     auto storage = std::make_shared<const Storage>(Storage{memory, memory->data(), bytes, false});
     fill(weight, memory->data());
+    give_back(weight);
     entry = {weight,
              Tensor::view_of(std::move(storage), DType::u8, {static_cast<std::int64_t>(bytes)}, {1}, 0)};
     packing_ms_ +=

@@ -162,6 +162,10 @@ void ModelOptions::add_run(CLI::App& verb) {
                   "What tenon tune found on this machine (none: not even what the artifact holds)")
       ->type_name("FILE")
       ->check(not_empty());
+  verb.add_option("--weights-memory", weights_memory,
+                  "small: kernels that keep the least memory of packed weights, though others are faster")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"fast", "small"}));
 }
 
 OpenOptions ModelOptions::open_options() const {
@@ -189,6 +193,13 @@ OpenOptions ModelOptions::open_options() const {
 
 SessionOptions ModelOptions::session_options(const Model& model) const {
   const Device& device = on.device();
+  if (weights_memory == "small") {
+    if (!tuning.empty() && tuning != "none")
+      throw error("kernels are chosen by the memory of their weights")
+          .at("--tuning")
+          .hint("leave out one of --tuning and --weights-memory");
+    return {.threads = threads, .device = &device, .choose = least_weights};
+  }
   if (tuning.empty()) return tenon::session_options(model, device, threads);
   Tuning tuned(device, threads);
   if (tuning != "none") tuned.read(std::filesystem::path(tuning));

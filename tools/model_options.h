@@ -34,7 +34,8 @@ struct ModelOptions {
   int stop_after = -1;
   std::string memory = "4GiB";
   int threads = 1;
-  std::string tuning;  // a file; "none": not even the artifact's
+  std::string tuning;                   // a file; "none": not even the artifact's
+  std::string weights_memory = "fast";  // or "small": least_weights chooses
   DeviceOptions on;
   std::uint64_t seed = 0;
   /// Beside an artifact lies its source: the weights, and arguments that the artifact lacks, are the
@@ -47,7 +48,7 @@ struct ModelOptions {
 
   /// MODEL, --input, --operators, --weights-from, --method, --no-fuse, --off, --stop-after-rewrite, --memory.
   void add_model(CLI::App& verb);
-  /// --device, --threads, --seed, --shape, --tuning.
+  /// --device, --threads, --seed, --shape, --tuning, --weights-memory.
   void add_run(CLI::App& verb);
 
   /// What --input says of types and fixed arguments, and the rest as open_model wants it.

@@ -72,7 +72,7 @@ PredictionReport predicted(const ModelOptions& o, const MachineDescription& mach
                            const Calibration& calibration, Progress& progress) {
   const Model model = o.open([&](std::string_view what) { progress.say(what); });
   SessionOptions options = o.session_options(model);
-  if (is_elsewhere) options.choose = least_estimate;
+  if (is_elsewhere && o.weights_memory == "fast") options.choose = least_estimate;
   Session session(model.graph, std::move(options));
   const std::vector<Tensor> inputs = o.values(model);
   progress.say("planning");

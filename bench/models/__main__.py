@@ -17,7 +17,7 @@ from statistics import geometric_mean, median
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[0] = str(ROOT)
 
-from bench.models import peers  # noqa: E402
+from bench.models import memory, peers  # noqa: E402
 from bench.models.peers import Absent, Settings  # noqa: E402
 from bench.models.turns import Peer, Tenon  # noqa: E402
 from bench.timing import Times, machine  # noqa: E402
@@ -135,6 +135,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--precision", choices=peers.TOLERANCES, default="f32",
                         help="products of 16 bits: model.bf16.tenon, and the peers' own ways; int8: model.int8.onnx of quantise.py (default f32)")  # fmt: skip
     parser.add_argument("--streams", type=int, default=1, help="so many callers at once, with --threads each: a row shows milliseconds a call of any")
+    parser.add_argument("--memory", action="store_true", help="the memory that each takes instead of times: tenon, ONNX Runtime, OpenVINO")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each peer (default 5)")
     parser.add_argument("--seconds", type=float, default=1.0, help="length of a turn (default 1)")
     parser.add_argument("--peers", nargs="+", default=DEFAULT_PEERS, choices=[*peers.ALL, "all"], metavar="PEER",
@@ -157,6 +158,12 @@ def main() -> int:
     for folder in arguments.folders:
         if not (folder / "meta.json").exists():
             parser.error(f"{folder} has no meta.json: write it with models/export.py {folder.name}")
+    if arguments.memory:
+        settings = Settings(arguments.threads[0], arguments.precision)
+        report["models"] = {folder.name: memory.memory(folder, arguments.peers, arguments.tenon, settings) for folder in arguments.folders}
+        tables.append(memory.table(report["models"]))
+        print(plain(tables[0]))
+        arguments.folders = []
     for folder in arguments.folders:
         runs = report["models"].setdefault(folder.name, {})
         for threads in arguments.threads:
@@ -170,7 +177,7 @@ def main() -> int:
         arguments.json.write_text(json.dumps(report, indent=1) + "\n")
     if arguments.markdown:
         arguments.markdown.write_text("\n\n".join(tables) + "\n")
-    worse = slower(report["models"], before)
+    worse = [] if arguments.memory else slower(report["models"], before)
     for line in worse:
         print(f"slower: {line}", file=sys.stderr)
     return 1 if worse else 0

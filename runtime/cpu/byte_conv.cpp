@@ -115,13 +115,15 @@ std::vector<Candidate> lower_byte_conv(const Planner& planner, const Group& grou
   const double numbers = bytes_of(conv.x->type()) / static_cast<double>(size_of(conv.x->dtype()));
   const double cost = work.flops / 4 + cost_of_number * numbers;
   const auto scratch = static_cast<std::size_t>(cpu::byte_conv_scratch_size(conv.shape));
-  const CandidateInfo info{.kernel = "byte" + epilogue->text(),
-                           .work = work,
-                           .seconds = copies + planner.estimate(cost, work.bytes),
-                           .order = order,
-                           .weights = form_of(conv.shape),
-                           .scratch_bytes = scratch * sizeof(float),
-                           .knobs = cpu::row_gemm_knobs};
+  const CandidateInfo info{
+      .kernel = "byte" + epilogue->text(),
+      .work = work,
+      .seconds = copies + planner.estimate(cost, work.bytes),
+      .order = order,
+      .weights = form_of(conv.shape),
+      .weight_bytes = sizeof(float) * static_cast<std::size_t>(cpu::byte_conv_packed_size(conv.shape)),
+      .scratch_bytes = scratch * sizeof(float),
+      .knobs = cpu::row_gemm_knobs};
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, info); }}};
 }
 

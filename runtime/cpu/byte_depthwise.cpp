@@ -162,6 +162,7 @@ std::vector<Candidate> lower_byte_depthwise(const Planner& planner, const Group&
     info.knobs = cpu::integer_depthwise_knobs;
     info.weights = fmt::format("integers depthwise {}, {} {}, {} {}", shape.Cin, shape.h.kernel,
                                shape.w.kernel, image.least, image.scale);
+    info.weight_bytes = sizeof(float) * static_cast<std::size_t>(cpu::integer_depthwise_packed_size(shape));
     info.scratch_bytes =
         static_cast<std::size_t>(scratch_bytes(shape, cpu::IntegerDepthwise{}, planner.threads()));
     return {{info, [=](Planner& p, const Group& g) { emit_integers(p, g, *integers, *epilogue, info); }}};
@@ -169,6 +170,7 @@ std::vector<Candidate> lower_byte_depthwise(const Planner& planner, const Group&
   info.seconds = seconds(4);  // as that of float32 in conv_cost
   info.knobs = cpu::byte_depthwise_knobs;
   info.weights = fmt::format("bytes depthwise {}, {} {}", shape.Cin, shape.h.kernel, shape.w.kernel);
+  info.weight_bytes = sizeof(float) * static_cast<std::size_t>(cpu::byte_depthwise_packed_size(shape));
   info.scratch_bytes =
       static_cast<std::size_t>(scratch_bytes(shape, cpu::ByteDepthwise{}, planner.threads()));
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, info); }}};

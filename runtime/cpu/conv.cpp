@@ -151,6 +151,7 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
                              .seconds = copies + seconds,
                              .order = order,
                              .weights = form_of(cpu::packing_shape(call->shape), a),
+                             .weight_bytes = static_cast<std::size_t>(packed),
                              .scratch_bytes = scratch_of(call->shape, a, planner.threads()),
                              .knobs = cpu::conv_knobs(a)};
     candidates.push_back({info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, a, info); }});

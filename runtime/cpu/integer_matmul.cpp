@@ -67,6 +67,7 @@ std::vector<Candidate> lower_integer_matmul(const Planner& planner, const Group&
       .seconds = planner.estimate(work.flops / 2, work.bytes),
       .order = row_major(node.output()->rank()),
       .weights = "bytes",
+      .weight_bytes = static_cast<std::size_t>(cpu::packed_integers_size(K, N)) * sizeof(float),
       .scratch_bytes =
           static_cast<std::size_t>(cpu::integer_scratch_size(sizes.M, sizes.N, sizes.K)) * sizeof(float),
       .knobs = cpu::row_gemm_knobs};

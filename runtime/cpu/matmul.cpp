@@ -69,6 +69,11 @@ std::size_t packing_scratch(const cpu::Gemm& gemm, int threads) {
 
 constexpr const char* packed_form = "gemm";
 
+std::size_t packed_bytes(const Tensor& weight) {
+  const Index& s = weight.shape();
+  return static_cast<std::size_t>(cpu::packed_b_size(s[0], s[1], weight.dtype())) * sizeof(float);
+}
+
 PlannedTensor packed_matrix(Planner& planner, const Tensor& weight) {
   const std::int64_t K = weight.shape()[0], N = weight.shape()[1];
   return packed_floats(
@@ -121,6 +126,7 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
                              .seconds = copies + planner.estimate(work.flops, work.bytes + packing),
                              .order = order,
                              .weights = is_packed ? packed_form : "",
+                             .weight_bytes = is_packed ? packed_bytes(call->weight) : 0,
                              .scratch_bytes = packing_bytes + epilogue->scratch_bytes(call->M),
                              .knobs = cpu::row_gemm_knobs};
     candidates.push_back(

@@ -181,6 +181,7 @@ std::vector<Candidate> lower_quantized_matmul(const Planner& planner, const Grou
         .seconds = copies + planner.estimate(cost, work.bytes),
         .order = order,
         .weights = kernel + " panels",
+        .weight_bytes = call->weight_bytes(),
         .scratch_bytes = scratch_bytes(gemm, planner.threads()) + epilogue->scratch_bytes(M),
         .knobs = knobs_of(gemm)};
     candidates.push_back(

@@ -31,7 +31,7 @@ TEST(PlanExplanation, ListsTheCandidatesOfEachStepWithEstimates) {
         reference                            4.05 us  4.00 KiB
     3-4 linear -> f32[4,8,8]
         batched gemm                          1.1 us  4.10 KFLOP  2.25 KiB  4 of 8x8x8  scratch 1.00 KiB
-      > gemm                                0.484 us  4.10 KFLOP  2.25 KiB  32x8x8  packed weights  (the least estimate)
+      > gemm                                0.484 us  4.10 KFLOP  2.25 KiB  32x8x8  packed weights 512 B  (the least estimate)
         packing gemm                        0.487 us  4.10 KFLOP  2.25 KiB  32x8x8  scratch 1.00 KiB
         reference                            7.25 us  4.10 KFLOP  2.25 KiB
 )");

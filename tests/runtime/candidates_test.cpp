@@ -83,6 +83,27 @@ TEST(Candidates, WeightsThatAreUsedOnceArePackedOnTheWay) {
   EXPECT_EQ(kernel(true), "packing gemm");
 }
 
+// Winograd's method has weights several times as large; the reference has none, and takes too long.
+TEST(Candidates, ThoseWithLeastWeightsKeepThemOnceAtMost) {
+  const auto graph = graph_of(R"(graph g(%x: f32[1,64,32,32], %y: f32[8,64]) {
+  @w: f32[64,64,3,3]
+  @v: f32[64,64]
+  %1 = conv(%x, @w, padding=[1,1]) : f32[1,64,32,32]
+  %2 = linear(%y, @v) : f32[8,64]
+  return %1, %2
+})");
+  const auto inputs = inputs_of(*graph, {});
+  Session fast(graph), small(graph, {.choose = least_weights});
+  const auto expected = fast.run(inputs), got = small.run(inputs);
+  for (std::size_t i = 0; i < got.size(); ++i) expect_close(got[i], expected[i]);
+  constexpr std::size_t filters = 64 * 64 * 3 * 3 * sizeof(float), matrix = 64 * 64 * sizeof(float);
+  EXPECT_GT(fast.packed_bytes(), 2 * filters);
+  EXPECT_GE(small.packed_bytes(), filters);
+  EXPECT_LT(small.packed_bytes(), filters + filters / 4 + matrix);
+  const std::string plan = small.plan_for(inputs)->text();
+  EXPECT_NE(plan.find("packing gemm"), std::string::npos) << plan;
+}
+
 // Candidates that nobody takes leave no trace: lowerings that are asked twice plan the same.
 TEST(Candidates, ToMakeThemChangesNothing) {
   static const Device* const device = &cpu_device();

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Predicts exported models on this machine and compares that with what they take: python bench/predictions DIR/NAME...
+
+Each DIR/NAME/model.tenon is profiled, then predicted: by the cost model as it is shipped, and with the records of ten
+others that calibrate it, drawn at random, as often as --draws says. Rows are over models that take a millisecond and
+more: mean absolute error of whole runs, its median and 90th percentile, the share of runs that lie in their intervals of
+90 %; the sum of all steps' errors over the sum of their times, and the mean error of steps of 0.1 ms and more. All in %.
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean, median, quantiles
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[0] = str(ROOT)
+
+from bench.timing import machine  # noqa: E402
+
+LEAST_RUN, LEAST_STEP = 1.0, 0.1  # ms: what is shorter is not counted
+COLUMNS = {"mape": "MAPE", "median": "median", "p90": "p90", "held": "in their intervals", "weighted": "steps, weighted",
+           "steps": "from 0.1 ms: MAPE"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Measured:
+    ms: float
+    steps: list[float]
+    records: str  # lines of tenon.record
+
+
+@dataclass
+class Errors:
+    """Of predictions, as shares of what was measured."""
+
+    runs: list[float] = field(default_factory=list)
+    held: list[bool] = field(default_factory=list)
+    steps: list[float] = field(default_factory=list)
+    steps_ms: list[float] = field(default_factory=list)  # measured
+
+    def add(self, measured: Measured, predicted: dict) -> None:
+        latency = predicted["latency_ms"]
+        self.runs.append(abs(latency["median"] / measured.ms - 1))
+        self.held.append(latency["low"] <= measured.ms <= latency["high"])
+        for ms, step in zip(measured.steps, predicted["steps"], strict=True):
+            self.steps.append(abs(step["ms"] / ms - 1) if ms > 0 else 0)
+            self.steps_ms.append(ms)
+
+    def row(self) -> dict[str, float]:
+        long = [error for error, ms in zip(self.steps, self.steps_ms) if ms >= LEAST_STEP]
+        shares = {
+            "mape": mean(self.runs),
+            "median": median(self.runs),
+            "p90": quantiles(self.runs, n=10)[8] if len(self.runs) > 1 else self.runs[0],
+            "held": mean(self.held),
+            "weighted": sum(error * ms for error, ms in zip(self.steps, self.steps_ms)) / sum(self.steps_ms),
+            "steps": mean(long) if long else 0,
+        }
+        return {name: 100 * share for name, share in shares.items()}
+
+
+def tenon(arguments: argparse.Namespace, verb: str, folder: Path, *more: str | Path) -> dict:
+    """What a verb writes as JSON."""
+    inputs = json.loads((folder / "meta.json").read_text())["inputs"]
+    given = [f"{entry['name']}={folder / f'in_{index}.npy'}" for index, entry in enumerate(inputs)]
+    command = [arguments.tenon, verb, folder / "model.tenon", "--threads", arguments.threads, *more]
+    command += [part for entry in given for part in ("--input", entry)]
+    if arguments.isa:
+        command += ["--isa", arguments.isa]
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        subprocess.run([str(part) for part in [*command, "--json", report.name]], check=True, stdout=subprocess.DEVNULL)
+        return json.loads(Path(report.name).read_text())
+
+
+def profiled(arguments: argparse.Namespace, folder: Path) -> Measured:
+    """The profile with the least median of some."""
+    best = None
+    for _ in range(arguments.rounds):
+        with tempfile.NamedTemporaryFile(suffix=".jsonl") as records:
+            report = tenon(arguments, "profile", folder, "--warmup", 2, "--iters", 8, "--contribute", records.name)
+            ms = report["latency_ms"]["median"]
+            if best is None or ms < best.ms:
+                best = Measured(ms, [step["ms"] for step in report["steps"]], Path(records.name).read_text())
+    return best
+
+
+def predicted(arguments: argparse.Namespace, folders: list[Path], measured: dict[Path, Measured], records: str = "") -> Errors:
+    errors = Errors()
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as known:
+        known.write(records)
+        known.flush()
+        for folder in folders:
+            errors.add(measured[folder], tenon(arguments, "predict", folder, *(["--records", known.name] if records else [])))
+    return errors
+
+
+def table(rows: dict[str, dict[str, float]]) -> str:
+    lines = ["| | " + " | ".join(COLUMNS.values()) + " |", "| --- |" + " ---: |" * len(COLUMNS)]
+    lines += [f"| {name} | " + " | ".join(f"{row[column]:.1f}" for column in COLUMNS) + " |" for name, row in rows.items()]
+    return "\n".join(lines)
+
+
+def options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path, metavar="DIR/NAME", help="folders with meta.json, in_*.npy and model.tenon")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--isa", help="as an instruction set that is not this machine's best: avx2, baseline")
+    parser.add_argument("--rounds", type=int, default=1, help="profiles of a model, of which the fastest counts (default 1)")
+    parser.add_argument("--calibrate", type=int, default=10, help="models that calibrate (default 10)")
+    parser.add_argument("--draws", type=int, default=2, help="how often they are drawn (default 2)")
+    parser.add_argument("--tenon", type=Path, default=ROOT / "build/release/tenon", help="the tenon binary (default build/release/tenon)")
+    parser.add_argument("--json", type=Path, help="write the numbers here")
+    return parser
+
+
+def main() -> int:
+    parser = options()
+    arguments = parser.parse_args()
+    measured: dict[Path, Measured] = {}
+    for folder in arguments.folders:
+        if not (folder / "model.tenon").exists():
+            parser.error(f"{folder} has no model.tenon")
+        found = profiled(arguments, folder)
+        print(f"{folder.name}: {found.ms:.3g} ms", file=sys.stderr, flush=True)
+        if found.ms >= LEAST_RUN:
+            measured[folder] = found
+    folders = list(measured)
+    if len(folders) <= arguments.calibrate:
+        parser.error(f"{len(folders)} models take {LEAST_RUN:g} ms and more: more than {arguments.calibrate} are needed")
+    rows = {f"{len(folders)} models, as shipped": predicted(arguments, folders, measured).row()}
+    for draw in range(arguments.draws):
+        chosen = random.Random(draw).sample(folders, arguments.calibrate)
+        others = [folder for folder in folders if folder not in chosen]
+        records = "".join(measured[folder].records for folder in chosen)
+        rows[f"{len(others)} others of {len(chosen)} that calibrate, draw {draw + 1}"] = predicted(arguments, others, measured, records).row()
+    print(table(rows))
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"machine": machine(), "threads": arguments.threads, "rows": rows}, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
