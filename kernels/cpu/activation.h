@@ -55,7 +55,9 @@ static TENON_INLINE void activate_vectors(const Activation& a, vf (&v)[Rows][Vec
       for (int j = 0; j < Vectors; j++) v[i][j] = function(v[i][j]);
     }
   };
-  if (a.kind == Activation::Kind::relu || a.kind == Activation::Kind::clamp) {
+  if (a.kind == Activation::Kind::relu) {
+    each([](vf x) __attribute__((always_inline)) { return max_or_b(vf{}, x); });
+  } else if (a.kind == Activation::Kind::clamp) {
     each([&](vf x) __attribute__((always_inline)) { return clamp(x, a.low, a.high); });
   } else if (a.kind == Activation::Kind::hardswish) {
     each([](vf x) __attribute__((always_inline)) { return vhardswish(x); });

@@ -4,13 +4,19 @@
 namespace tenon::cpu::TENON_ISA {
 namespace {
 
-// Of one row at `c`, by f(vector, its column, its lanes).
+// Vectors of all rows, by f(vector, its row, its column, its lanes). One loop, not one in another: what f
+// needs of constants is loaded once, and rows are short.
 template <class F>
-TENON_INLINE void map_row(float* c, long cols, F f) {
-  long j = 0;
-  for (; j + VL <= cols; j += VL) store(c + j, f(load(c + j), j, VL));
-  const int rest = static_cast<int>(cols - j);
-  if (rest > 0) store_partial(c + j, f(load_partial(c + j, rest), j, rest), rest);
+TENON_INLINE void map_rows(const RowsLeft& left, long rows, long cols, F f) {
+  float* const c = left.c;
+  const long* const c_row = left.c_row;
+  for (long i = 0, j = 0; i < rows;) {
+    float* const at = c + c_row[i] + j;
+    const int lanes = static_cast<int>(cols - j < VL ? cols - j : VL);
+    store_lanes(at, f(load_lanes(at, lanes), i, j, lanes), lanes);
+    j += VL;
+    if (j >= cols) j = 0, i++;
+  }
 }
 
 }  // namespace
@@ -24,22 +30,18 @@ void finish_rows(const Activation& activation, const RowsLeft& left) {
         activation.kind, [&]<Activation::Kind kind>() __attribute__((noinline)) {
           const Activation a = activation;
           const long rows = is_one ? 1 : left.rows, cols = is_one ? left.rows * left.cols : left.cols;
-          for (long i = 0; i < rows; i++) {
-            map_row(
-                left.c + left.c_row[i],
-                cols, [&](vf v, long, int) __attribute__((always_inline)) { return activate<kind>(a, v); });
-          }
+          map_rows(
+              left, rows, cols, [&](vf v, long, long, int) __attribute__((always_inline)) {
+                return activate<kind>(a, v);
+              });
         });
   }
   // Apart: no product of the activation may be drawn into this addition, as the loops have none.
   if (!left.added) return;
-  for (long i = 0; i < left.rows; i++) {
-    const float* const added = left.added + left.added_row[i];
-    map_row(
-        left.c + left.c_row[i], left.cols, [&](vf v, long j, int lanes) __attribute__((always_inline)) {
-          return v + load_lanes(added + j, lanes);
-        });
-  }
+  map_rows(
+      left, left.rows, left.cols, [&](vf v, long i, long j, int lanes) __attribute__((always_inline)) {
+        return v + load_lanes(left.added + left.added_row[i] + j, lanes);
+      });
 }
 
 }  // namespace tenon::cpu::TENON_ISA

@@ -10,8 +10,11 @@ namespace {
 constexpr long smaller(long a, long b) { return a < b ? a : b; }
 constexpr long larger(long a, long b) { return a > b ? a : b; }
 
-// Output pixels of a strip: their sums, a kernel row and a pixel of the input fit the registers.
-constexpr int strip = vector_registers == 32 ? 14 : 6;
+// Output pixels of a strip that takes so many taps at once: their sums, the taps and a pixel of the input fit
+// the registers.
+constexpr int strip_of(int taps) {
+  return static_cast<int>(vector_registers == 32 ? 14 : smaller(10, vector_registers - 1 - taps));
+}
 // Channels that pass down a strip together: so many that the rows of input that they share stay in L1.
 constexpr long block_channels = 64;
 // Output rows that all channels pass before the next ones: what they share comes from L2 once.
@@ -64,7 +67,7 @@ TENON_INLINE void for_each_apart(Pointer p, long apart, F f) {
 // Asks for what the strip below is the first to read, in channels from c on: `columns` columns of the input
 // rows under the taps of this one. And for the pixels that it writes. The strips of a band jump from row to
 // row, which no hardware foresees.
-template <int columns>
+template <int strip, int columns>
 TENON_INLINE void fetch_next_row(const ConvShape& s, const ConvRun& run, const Strip& part, long apart,
                                  long c) {
   for_each_apart<strip>(
@@ -81,42 +84,91 @@ TENON_INLINE void fetch_next_row(const ConvShape& s, const ConvRun& run, const S
         [](int, const float* p) __attribute__((always_inline)) { __builtin_prefetch(p, 0, 2); });
 }
 
+// Pointers and distances of a strip, in floats: all that a vector of channels needs, so that it computes no
+// address but its own.
+struct Walk {
+  const float* in;       // the first column under the first tap row that lies inside the image
+  const float* weights;  // of that row
+  long planes, rows;     // of taps inside the image
+  long in_plane, in_row, in_step, apart;
+  long weight_plane, weight_row, channels;
+  long first;       // the column at `in`
+  long begin, end;  // columns inside the image, where a kernel row is taken at once
+  const float* bias;
+  const float* residual;
+  long residual_stride;
+  float* out;
+  long out_stride;
+};
+
+// Of columns first + i * step, those inside an image so wide.
+Range columns_inside(long first, long step, long columns, long width) {
+  long begin = 0, end = columns;
+  while (begin < end && first + begin * step < 0) begin++;
+  while (end > begin && first + (end - 1) * step >= width) end--;
+  return {begin, end};
+}
+
+template <int K>
+Walk walk_of(const ConvShape& s, const ConvRun& run, const Strip& part) {
+  const long row = s.w.in * run.in_stride, plane = s.h.in * row;
+  const long first = part.x * s.w.stride - s.w.pad_before;
+  const long out_pixel = part.row * s.out(s.w) + part.x;
+  const long weight_row = s.w.kernel * s.Cin, weight_plane = s.h.kernel * weight_row;
+  const Epilogue& e = run.epilogue;
+  return {.in = part.in + (part.z + part.taps_z.begin * s.d.dilation) * plane +
+                (part.y + part.taps_y.begin * s.h.dilation) * row + first * run.in_stride,
+          .weights = run.packed + part.taps_z.begin * weight_plane + part.taps_y.begin * weight_row,
+          .planes = part.taps_z.end - part.taps_z.begin,
+          .rows = part.taps_y.end - part.taps_y.begin,
+          .in_plane = s.d.dilation * plane,
+          .in_row = s.h.dilation * row,
+          .in_step = s.w.dilation * run.in_stride,
+          // A single tap reads every stride-th pixel.
+          .apart = (K == 1 ? s.w.stride : 1) * run.in_stride,
+          .weight_plane = weight_plane,
+          .weight_row = weight_row,
+          .channels = s.Cin,
+          .first = first,
+          .begin = 0,
+          .end = 0,
+          .bias = e.bias,
+          .residual = e.residual ? e.residual + out_pixel * e.residual_stride : nullptr,
+          .residual_stride = e.residual_stride,
+          .out = run.out + out_pixel * run.out_stride,
+          .out_stride = run.out_stride};
+}
+
 // A vector of channels from c on. K taps of a kernel row are taken at once, S input pixels apart for the next
 // output pixel: all of it, or one. Edge: pixels or columns of the input may lie outside.
 template <int K, int S, bool Edge>
-TENON_INLINE void run_vector(const ConvShape& s, const ConvRun& run, const Strip& part, long c, int lanes) {
+TENON_INLINE void run_vector(const ConvAxis& w_axis, const Walk& walk, const Activation& activation,
+                             int part_pixels, long c, int lanes) {
+  constexpr int strip = strip_of(K);
   constexpr int columns = (strip - 1) * S + K;
-  const Epilogue& e = run.epilogue;
-  const long out_pixel = part.row * s.out(s.w) + part.x;
-  const int pixels = Edge ? part.pixels : strip;
-  // A single tap reads every stride-th pixel.
-  const long step = K == 1 ? s.w.stride : 1;
-  const long apart = step * run.in_stride;
-  const long kernel_w = K == 1 ? s.w.kernel : K;
-  if (part.fetches) fetch_next_row<columns>(s, run, part, apart, c);
+  const int pixels = Edge ? part_pixels : strip;
   vf sum[1][strip];
-  const vf bias = e.bias ? load_lanes(e.bias + c, lanes) : vf{};
+  const vf bias = walk.bias ? load_lanes(walk.bias + c, lanes) : vf{};
   TENON_UNROLL
   for (int i = 0; i < strip; i++) sum[0][i] = bias;
-  for (long kz = part.taps_z.begin; kz < part.taps_z.end; kz++) {
-    const float* const plane = part.in + (part.z + kz * s.d.dilation) * s.h.in * s.w.in * run.in_stride + c;
-    for (long ky = part.taps_y.begin; ky < part.taps_y.end; ky++) {
-      const float* const in = plane + (part.y + ky * s.h.dilation) * s.w.in * run.in_stride;
-      const float* w = run.packed + (kz * s.h.kernel + ky) * kernel_w * s.Cin + c;
-      for (long kx = 0; kx < kernel_w; kx += K, w += K * s.Cin) {
-        const long first = part.x * s.w.stride - s.w.pad_before + kx * s.w.dilation;
-        long begin = 0, end = columns;
-        if constexpr (Edge) {
-          end = (pixels - 1) * S + K;
-          while (begin < end && first + begin * step < 0) begin++;
-          while (end > begin && first + (end - 1) * step >= s.w.in) end--;
-        }
+  const float* plane = walk.in + c;
+  const float* weight_plane = walk.weights + c;
+  for (long z = 0; z < walk.planes; z++, plane += walk.in_plane, weight_plane += walk.weight_plane) {
+    const float* row = plane;
+    const float* weight_row = weight_plane;
+    for (long y = 0; y < walk.rows; y++, row += walk.in_row, weight_row += walk.weight_row) {
+      const float* in = row;
+      const float* w = weight_row;
+      for (long kx = 0; kx < (K == 1 ? w_axis.kernel : 1); kx++, in += walk.in_step, w += walk.channels) {
+        Range inside{walk.begin, walk.end};
+        if constexpr (Edge && K == 1)
+          inside = columns_inside(walk.first + kx * w_axis.dilation, w_axis.stride, pixels, w_axis.in);
         vf weight[K];
         TENON_UNROLL
-        for (int k = 0; k < K; k++) weight[k] = load_lanes(w + k * s.Cin, lanes);
+        for (int k = 0; k < K; k++) weight[k] = load_lanes(w + k * walk.channels, lanes);
         for_each_apart<columns>(
-            in + first * run.in_stride, apart, [&](int i, const float* p) __attribute__((always_inline)) {
-              if (Edge && (i < begin || i >= end)) return;
+            in, walk.apart, [&](int i, const float* p) __attribute__((always_inline)) {
+              if (Edge && (i < inside.begin || i >= inside.end)) return;
               const vf v = load_lanes(p, lanes);
               TENON_UNROLL
               for (int k = 0; k < K; k++) {
@@ -126,27 +178,43 @@ TENON_INLINE void run_vector(const ConvShape& s, const ConvRun& run, const Strip
       }
     }
   }
-  if (e.residual) {
+  if (walk.residual) {
     for_each_apart<strip>(
-        e.residual + out_pixel * e.residual_stride + c,
-        e.residual_stride, [&](int i, const float* p) __attribute__((always_inline)) {
+        walk.residual + c, walk.residual_stride, [&](int i, const float* p) __attribute__((always_inline)) {
           if (i < pixels) sum[0][i] += load_lanes(p, lanes);
         });
   }
-  activate_vectors(e.activation, sum);
+  activate_vectors(activation, sum);
   for_each_apart<strip>(
-      run.out + out_pixel * run.out_stride + c,
-      run.out_stride, [&](int i, float* p) __attribute__((always_inline)) {
+      walk.out + c, walk.out_stride, [&](int i, float* p) __attribute__((always_inline)) {
         if (i < pixels) store_lanes(p, sum[0][i], lanes);
       });
 }
 
 template <int K, int S, bool Edge>
 __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run, const Strip& part) {
-  long c = part.c;
-  for (; c + VL <= part.c_end; c += VL) run_vector<K, S, Edge>(s, run, part, c, VL);
-  if (c < part.c_end) run_vector<K, S, Edge>(s, run, part, c, static_cast<int>(part.c_end - c));
+  constexpr int strip = strip_of(K);
+  constexpr int columns = (strip - 1) * S + K;
   const Epilogue& e = run.epilogue;
+  const Activation activation = e.activation;
+  Walk walk = walk_of<K>(s, run, part);
+  if constexpr (Edge && K > 1) {
+    const Range inside = columns_inside(walk.first, 1, (part.pixels - 1) * S + K, s.w.in);
+    walk.begin = inside.begin;
+    walk.end = inside.end;
+  }
+  const ConvAxis w = s.w;
+  const int pixels = part.pixels;
+  const long c_end = part.c_end;
+  long c = part.c;
+  for (; c + VL <= c_end; c += VL) {
+    if (part.fetches) fetch_next_row<strip, columns>(s, run, part, walk.apart, c);
+    run_vector<K, S, Edge>(w, walk, activation, pixels, c, VL);
+  }
+  if (c < c_end) {
+    if (part.fetches) fetch_next_row<strip, columns>(s, run, part, walk.apart, c);
+    run_vector<K, S, Edge>(w, walk, activation, pixels, c, static_cast<int>(c_end - c));
+  }
   if (!leaves_rows(e.activation, e.added)) return;
   long out_row[strip], added_row[strip];
   for (int i = 0; i < part.pixels; i++) {
@@ -159,35 +227,42 @@ __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run,
   finish_rows(e.activation, {out, out_row, added, added_row, part.pixels, part.c_end - part.c});
 }
 
-using RunStrip = void (*)(const ConvShape&, const ConvRun&, const Strip&);
+// How strips are run, and their pixels.
+struct StripKernel {
+  void (*run)(const ConvShape&, const ConvRun&, const Strip&);
+  int pixels;
+};
+template <int K, int S, bool Edge>
+constexpr StripKernel strips{run_strip<K, S, Edge>, strip_of(K)};
 template <bool Edge>
-RunStrip strip_kernel(const ConvAxis& w) {
+StripKernel strip_kernel(const ConvAxis& w) {
   if (w.dilation == 1 && w.stride == 1) {
     switch (w.kernel) {
-      case 3: return run_strip<3, 1, Edge>;
-      case 5: return run_strip<5, 1, Edge>;
-      case 7: return run_strip<7, 1, Edge>;
-      case 9: return run_strip<9, 1, Edge>;
+      case 3: return strips<3, 1, Edge>;
+      case 5: return strips<5, 1, Edge>;
+      case 7: return strips<7, 1, Edge>;
+      case 9: return strips<9, 1, Edge>;
       default: break;
     }
   }
   if (w.dilation == 1 && w.stride == 2) {
     switch (w.kernel) {
-      case 3: return run_strip<3, 2, Edge>;
-      case 5: return run_strip<5, 2, Edge>;
-      case 7: return run_strip<7, 2, Edge>;
-      case 9: return run_strip<9, 2, Edge>;
+      case 3: return strips<3, 2, Edge>;
+      case 5: return strips<5, 2, Edge>;
+      case 7: return strips<7, 2, Edge>;
+      case 9: return strips<9, 2, Edge>;
       default: break;
     }
   }
-  return run_strip<1, 1, Edge>;
+  return strips<1, 1, Edge>;
 }
 
 // Output rows [begin, end) of one plane, of which there are few.
 void band_of_rows(const ConvShape& s, const ConvRun& run, long begin, long end) {
   const long out_h = s.out(s.h);
   const long out_w = s.out(s.w);
-  const RunStrip inner = strip_kernel<false>(s.w), edge = strip_kernel<true>(s.w);
+  const StripKernel inner = strip_kernel<false>(s.w), edge = strip_kernel<true>(s.w);
+  const int strip = inner.pixels;
   const long plane = begin / out_h;
   Strip part{};
   part.in = run.in + plane / s.out(s.d) * s.in_pixels() * run.in_stride;
@@ -203,7 +278,7 @@ void band_of_rows(const ConvShape& s, const ConvRun& run, long begin, long end) 
       const long first = x * s.w.stride - s.w.pad_before;
       const long last = first + (strip - 1) * s.w.stride + (s.w.kernel - 1) * s.w.dilation;
       const bool inside = part.pixels == strip && first >= 0 && last < s.w.in;
-      const RunStrip run_strip = inside ? inner : edge;
+      const auto run_strip = (inside ? inner : edge).run;
       for (part.row = begin; part.row < end; part.row++) {
         part.y = part.row % out_h * s.h.stride - s.h.pad_before;
         part.fetches = is_far && (part.row + 1) % out_h != 0;

@@ -200,10 +200,12 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
     }
     if (t.residual) add_rows(sum, t.residual + col, t.residual_row, last_lanes);
     activate_vectors(t.activation, sum);
+    float* to[Rows];  // a store could change what a tile points to
+    TENON_UNROLL
+    for (int i = 0; i < Rows; i++) to[i] = c + t.c_row[i];
     each_vector<Rows, Vectors>(
-        last_lanes, [&](int i, int j, int lanes) __attribute__((always_inline)) {
-          store_lanes(c + t.c_row[i] + j * VL, sum[i][j], lanes);
-        });
+        last_lanes, [&](int i, int j, int lanes)
+                        __attribute__((always_inline)) { store_lanes(to[i] + j * VL, sum[i][j], lanes); });
     if (leaves_rows(t.activation, t.added)) {
       finish_rows(t.activation, {.c = c,
                                  .c_row = t.c_row,

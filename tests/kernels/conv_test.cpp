@@ -277,6 +277,16 @@ TEST_P(ConvTest, Depthwise) {
   expect_right({.Cin = 8, .Cout = 8, .h = axis(2, 5, 1, 4), .w = axis(2, 5, 1, 4), .groups = 8});
 }
 
+// Rows that end anywhere in a strip, whatever its length, and at either edge of it.
+TEST_P(ConvTest, DepthwiseOfEveryWidth) {
+  for (const long kernel : {1, 3, 5, 7, 9}) {
+    for (long width = 1; width <= 31; width++) {
+      expect_right(
+          {.Cin = 9, .Cout = 9, .h = axis(3, 3, 1, 1), .w = axis(width, kernel, 1, kernel / 2), .groups = 9});
+    }
+  }
+}
+
 TEST_P(ConvTest, DepthwiseInThreeDimensions) {
   for (const long channels : {3, 35}) {
     expect_right({.N = 2,
