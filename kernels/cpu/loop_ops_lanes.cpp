@@ -154,12 +154,6 @@ struct HardSwish {
     return x * HardSigmoid::run(x);
   }
 };
-struct Select {
-  template <class Mask, class V>
-  static TENON_INLINE V run(Mask condition, V a, V b) {
-    return condition ? a : b;
-  }
-};
 
 // Tests: 0 or -1.
 struct Lt {

@@ -42,11 +42,14 @@ TENON_INLINE long fold_chains(typename Fold<R, T>::Acc& acc, long c, long cols, 
   Fold<R, Acc>::fold(acc, parts[0], 0);
   return c;
 }
-/// The same of a place in the row, which begins at `index`, from its start on.
+/// The same of a place in the row, which begins at `index`, from its start on. The place does not depend on
+/// how many chains there are: registers hold them.
+template <class T>
+constexpr long chains_of_places = sizeof(T) == 8 ? 2 * VL : chains<T>;
 template <class K, class T>
 TENON_INLINE long find_in_chains(typename K::Acc& acc, const T* row, long cols, long index) {
   using Place = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-  constexpr long n = chains<T>;
+  constexpr long n = chains_of_places<T>;
   if (cols < n) return 0;
   T best[n];
   Place at[n];

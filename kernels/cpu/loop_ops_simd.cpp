@@ -157,29 +157,6 @@ void compare(const OpArgs& args) {
   binary<F, Floats, Truths<float>>(args);
 }
 
-// A plain loop, which the compiler turns into vector code of this ISA.
-void select(const OpArgs& args) {
-  for (long r = 0; r < args.rows; r++) {
-    float* const out = static_cast<float*>(args.out) + r * args.out_pitch;
-    const auto* const condition = static_cast<const std::uint8_t*>(args.in[0]) + r * args.in_pitch[0];
-    const float* const a = static_cast<const float*>(args.in[1]) + r * args.in_pitch[1];
-    const float* const b = static_cast<const float*>(args.in[2]) + r * args.in_pitch[2];
-    if (!args.splat[0] && !args.splat[1] && !args.splat[2]) {
-      for (long c = 0; c < args.cols; c++) out[c] = condition[c] ? a[c] : b[c];
-    } else if (!args.splat[0] && !args.splat[1]) {
-      const float value = *b;
-      for (long c = 0; c < args.cols; c++) out[c] = condition[c] ? a[c] : value;
-    } else if (!args.splat[0] && !args.splat[2]) {
-      const float value = *a;
-      for (long c = 0; c < args.cols; c++) out[c] = condition[c] ? value : b[c];
-    } else {
-      const long steps[3] = {args.splat[0] ? 0 : 1, args.splat[1] ? 0 : 1, args.splat[2] ? 0 : 1};
-      for (long c = 0; c < args.cols; c++)
-        out[c] = condition[c * steps[0]] ? a[c * steps[1]] : b[c * steps[2]];
-    }
-  }
-}
-
 void byte_table(const OpArgs& args) {
   const auto* const bytes = static_cast<const std::uint8_t*>(args.in[1]);
 #if defined(__AVX512BW__)
@@ -330,7 +307,7 @@ constexpr SimdOps make_ops() {
   prim(Prim::isinf, test<IsInf>);
   prim(Prim::isfinite, test<IsFinite>);
   prim(Prim::signbit, test<IsNegative>);
-  prim(Prim::select, select);
+  prim(Prim::select, ternary<Select, Floats, Truths<float>>);
   const auto fused = [&](Fused f, OpFn loop) { ops.fused[static_cast<int>(f)] = loop; };
   fused(Fused::mul_add, ternary<MulAdd>);
   fused(Fused::mul_add_relu, ternary<MulAddRelu>);

@@ -2,6 +2,7 @@
 // meanings in base/scalar.h: plain loops, which the compiler turns into vector code. Built once per ISA.
 #include "base/zero_division.h"
 #include "kernels/cpu/loop_pieces.h"
+#include "kernels/cpu/loop_wide_casts.h"
 #include "kernels/cpu/math_double_angles.h"
 #include "kernels/cpu/math_double_error.h"
 #include "kernels/cpu/math_double_hyperbolic.h"
@@ -247,10 +248,28 @@ constexpr LoopsOfType loops_of(std::index_sequence<I...>) {
 template <class T>
 constexpr LoopsOfType loops = loops_of<T>(std::make_index_sequence<prim_count>{});
 
+/// Does a cast go by way of integers of 64 bits, from or to floats?
+template <class From, class To>
+constexpr bool is_wide_cast = (std::is_same_v<From, std::int64_t> && std::is_floating_point_v<To>) ||
+                              (std::is_floating_point_v<From> && std::is_integral_v<To> &&
+                               (sizeof(To) == 8 || std::is_same_v<To, std::uint32_t>));
+
 template <class From, class To>
 void cast_loop(const OpArgs& args) {
   using Out = HeldOf<To>;
   for_each_piece<Out, From>(args, [](Stored<Out>* out, const Stored<From>* a, long n) {
+    if constexpr (!has_wide_casts && is_wide_cast<From, To>) {
+      if (std::is_same_v<To, double> || fit_doubles(a, n)) {
+        TENON_NO_OVERLAP
+        for (long i = 0; i < n; ++i) {
+          if constexpr (std::is_floating_point_v<To>)
+            out[i] = static_cast<To>(double_of(a[i]));
+          else
+            out[i] = static_cast<Out>(static_cast<To>(integer_of(static_cast<double>(a[i]))));
+        }
+        return;
+      }
+    }
     // Of bools the compiler makes no vector code, of integers it does.
     using Number = std::conditional_t<std::is_same_v<From, bool>, int, From>;
     TENON_NO_OVERLAP
