@@ -136,6 +136,24 @@ struct Clamped {
     return Min::run(high, Max::run(low, x));
   }
 };
+struct SubClamp {
+  template <class V>
+  static TENON_INLINE V run(V x, V low, V high) {
+    return x - Clamped::run(x, low, high);
+  }
+};
+struct ClampNumber {
+  template <class V>
+  static TENON_INLINE V run(V x, V low, V high, V other) {
+    return x == x ? Clamped::run(x, low, high) : other;
+  }
+};
+struct SelectAbs {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c, V d) {
+    return AbsSub::run(a, V{}) <= b ? c : d;
+  }
+};
 struct Relu {
   template <class V>
   static TENON_INLINE V run(V x) {
@@ -280,6 +298,11 @@ OpFn loop_fused_op_of_f64(Fused f) {
     case Fused::select_lt: return &quaternary<SelectLt, Doubles>;
     case Fused::select_le: return &quaternary<SelectLe, Doubles>;
     case Fused::select_eq: return &quaternary<SelectEq, Doubles>;
+    case Fused::select_abs: return &quaternary<SelectAbs, Doubles>;
+    case Fused::sub_clamp: return &ternary<SubClamp, Doubles>;
+    case Fused::clamp_number: return &quaternary<ClampNumber, Doubles>;
+    case Fused::huber_lt: return &quaternary<HuberLt, Doubles>;
+    case Fused::huber_le: return &quaternary<HuberLe, Doubles>;
     default: return nullptr;
   }
 }

@@ -201,5 +201,19 @@ struct SelectEq {
   }
 };
 
+// Of floats: a a c where the test holds, else a - d.
+struct HuberLt {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c, V d) {
+    return a < b ? a * a * c : a - d;
+  }
+};
+struct HuberLe {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c, V d) {
+    return a <= b ? a * a * c : a - d;
+  }
+};
+
 }  // namespace
 }  // namespace tenon::cpu::TENON_ISA

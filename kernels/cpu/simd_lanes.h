@@ -18,6 +18,8 @@ struct Lanes {
 #if defined(__AVX512F__)
     else if constexpr (sizeof(T) == 1)
       return reinterpret_cast<V>(_mm512_maskz_loadu_epi8((__mmask64{1} << n) - 1, p));
+    else if constexpr (sizeof(T) == 2)
+      return reinterpret_cast<V>(_mm512_maskz_loadu_epi16((__mmask32{1} << n) - 1, p));
     else
       return reinterpret_cast<V>(_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1u), p));
 #else
@@ -36,6 +38,8 @@ struct Lanes {
 #if defined(__AVX512F__)
     else if constexpr (sizeof(T) == 1)
       _mm512_mask_storeu_epi8(p, (__mmask64{1} << n) - 1, reinterpret_cast<__m512i>(v));
+    else if constexpr (sizeof(T) == 2)
+      _mm512_mask_storeu_epi16(p, (__mmask32{1} << n) - 1, reinterpret_cast<__m512i>(v));
     else
       _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << n) - 1u), reinterpret_cast<__m512d>(v));
 #else

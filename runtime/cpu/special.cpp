@@ -48,7 +48,7 @@ std::vector<Candidate> lower_special(const Planner& planner, const Group& group)
     if (v->type() != type) return {};
     copies += planner.estimate_copy(v, [](const Strided& t) { return t.is_contiguous(); });
   }
-  constexpr double operations = 2000;  // of a product, in the time that one value takes
+  constexpr double operations = 100;  // of a product, in the time that one value takes
   const Work work{.bytes = bytes_of(type) * static_cast<double>(1 + node.inputs().size())};
   const double elements = static_cast<double>(numel(type.shape).value());
   return {{{.kernel = "special",
