@@ -20,6 +20,25 @@ TENON_INLINE V folded(V a, V b) {
   if constexpr (R == Reduce::min) return ((a < b) | (a != a)) ? a : b;
 }
 
+template <class V, int... I>
+TENON_INLINE V rotated(V v, LaneList<I...>) {  // by half of its lanes
+  return __builtin_shufflevector(v, v, ((I + sizeof...(I) / 2) % sizeof...(I))...);
+}
+/// All lanes, in vectors to the end: pairs, as far apart as there are lanes left.
+template <Reduce R, class V>
+TENON_INLINE double fold_lanes_of_doubles(V v) {
+  constexpr int lanes = sizeof(V) / sizeof(double);
+  v = folded<R>(v, rotated(v, typename MakeLaneList<lanes>::type{}));
+  if constexpr (lanes == 2) {
+    return v[0];
+  } else {
+    typedef double Half __attribute__((vector_size(sizeof(V) / 2)));
+    Half half;
+    std::memcpy(&half, &v, sizeof half);
+    return fold_lanes_of_doubles<R>(half);
+  }
+}
+
 /// So many chains, in vectors of this ISA: g++ takes larger ones apart.
 template <int count>
 struct DoubleChains {
@@ -45,14 +64,7 @@ struct DoubleChains {
       TENON_UNROLL
       for (int i = 0; i < half; i++) parts[i] = folded<R>(parts[i], parts[i + half]);
     }
-    double x[lanes];
-    std::memcpy(x, parts, sizeof x);
-    TENON_UNROLL
-    for (int half = lanes / 2; half > 0; half /= 2) {
-      TENON_UNROLL
-      for (int i = 0; i < half; i++) x[i] = folded<R>(x[i], x[i + half]);
-    }
-    return x[0];
+    return fold_lanes_of_doubles<R>(parts[0]);
   }
 };
 

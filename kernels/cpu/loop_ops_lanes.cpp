@@ -74,6 +74,12 @@ struct Abs {  // of integers
     return x < 0 ? -x : x;
   }
 };
+struct Sign {  // of integers
+  template <class V>
+  static TENON_INLINE V run(V x) {
+    return (x < 0) - (x > 0);
+  }
+};
 struct Recip {
   template <class V>
   static TENON_INLINE V run(V x) {
@@ -271,7 +277,8 @@ OpFn signed_byte_op(Prim p) {
 OpFn loop_lanes_op(Prim p, DType type) {
   switch (type) {
     case DType::f64: return double_op(p);
-    case DType::i64: return number_op<std::int64_t>(p);
+    case DType::i64:
+      return p == Prim::sign ? &unary<Sign, NumbersOf<std::int64_t>> : number_op<std::int64_t>(p);
     case DType::i8: return signed_byte_op(p);
     default: return nullptr;
   }

@@ -15,10 +15,13 @@ void init(void* accumulators, long n) {
   for (long i = 0; i < n; ++i) acc[i] = K::identity();
 }
 
-/// How many parts of a row are folded beside each other: vectors, whose latency does not count. The same for
-/// all ISAs, and so are the results.
+/// How many parts of a row are folded beside each other: vectors, whose latency does not count. Of floats the
+/// same for all ISAs, and so are the results; of integers of 64 bits, which fold in any order, what registers
+/// hold.
 template <class T>
-constexpr long chains = sizeof(T) < 4 ? 128 / sizeof(T) : 32;
+constexpr long chains = sizeof(T) < 4                     ? 128 / sizeof(T)
+                        : std::is_same_v<T, std::int64_t> ? 2 * VL
+                                                          : 32;
 
 /// Folds the parts into the first one: pairs, as far apart as there are parts left.
 template <class K, long n, class Acc>
@@ -42,10 +45,10 @@ TENON_INLINE long fold_chains(typename Fold<R, T>::Acc& acc, long c, long cols, 
   Fold<R, Acc>::fold(acc, parts[0], 0);
   return c;
 }
-/// The same of a place in the row, which begins at `index`, from its start on. The place does not depend on
-/// how many chains there are: registers hold them.
+/// Places do not depend on how many chains there are.
 template <class T>
 constexpr long chains_of_places = sizeof(T) == 8 ? 2 * VL : chains<T>;
+/// The same of a place in the row, which begins at `index`, from its start on.
 template <class K, class T>
 TENON_INLINE long find_in_chains(typename K::Acc& acc, const T* row, long cols, long index) {
   using Place = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;

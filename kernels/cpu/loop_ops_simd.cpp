@@ -71,7 +71,7 @@ struct SubClamp {
 };
 struct ClampNumber {
   static TENON_INLINE vf run(vf x, vf low, vf high, vf other) {
-    return x == x ? min_or_b(high, max_or_b(low, x)) : other;
+    return x == x ? Clamped::run(x, low, high) : other;
   }
 };
 struct SelectAbs {

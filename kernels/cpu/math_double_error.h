@@ -7,13 +7,15 @@
 
 namespace tenon::cpu::TENON_ISA {
 
+/// erf(x) for |x| < 1.
+static TENON_INLINE double double_erf_near(double x) {
+  return x * double_horner(x * x, -0x1.ac9585a44fe29p-31, 0x1.d76af6ca49787p-27, -0x1.5c131500d3f88p-23,
+                           0x1.b981d78881a5dp-20, -0x1.f4ca838adb73bp-17, 0x1.f9a2be4f731a1p-14,
+                           -0x1.c02db0665e53dp-11, 0x1.565bccfa44156p-8, -0x1.b82ce31203772p-6,
+                           0x1.ce2f21a040f66p-4, -0x1.812746b0379c1p-2, 0x1.20dd750429b6dp+0);
+}
 static TENON_INLINE double double_erf(double x) {
-  const double magnitude = __builtin_fabs(x);
-  const double near =
-      x * double_horner(x * x, -0x1.ac9585a44fe29p-31, 0x1.d76af6ca49787p-27, -0x1.5c131500d3f88p-23,
-                        0x1.b981d78881a5dp-20, -0x1.f4ca838adb73bp-17, 0x1.f9a2be4f731a1p-14,
-                        -0x1.c02db0665e53dp-11, 0x1.565bccfa44156p-8, -0x1.b82ce31203772p-6,
-                        0x1.ce2f21a040f66p-4, -0x1.812746b0379c1p-2, 0x1.20dd750429b6dp+0);
+  const double magnitude = __builtin_fabs(x), near = double_erf_near(x);
   const double clamped = magnitude > 6 ? 6 : magnitude;  // beyond it the result rounds to 1
   const double t = (clamped - 3) / (clamped + 3);
   const double scaled =  // erfc(x) exp(x^2)
@@ -45,7 +47,7 @@ static TENON_INLINE double double_erfc(double x) {
   const double of_rest = double_horner(rest, 1.0 / 6, 0.5, 1, 1);
   const double far = double_exp(-high * high) * (scaled * of_rest);
   const double of_all = x < 0 ? 2 - far : far;
-  return __builtin_fabs(x) < 0.5 ? 1 - double_erf(x) : of_all;
+  return __builtin_fabs(x) < 0.5 ? 1 - double_erf_near(x) : of_all;
 }
 
 /// erfinv(x) where w = -log(1 - x^2) is up to nearest_erfinv, as M. Giles, Approximating the erfinv function
