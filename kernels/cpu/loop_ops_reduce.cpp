@@ -15,13 +15,13 @@ void init(void* accumulators, long n) {
   for (long i = 0; i < n; ++i) acc[i] = K::identity();
 }
 
-/// How many parts of a row are folded beside each other: vectors, whose latency does not count. Of floats the
-/// same for all ISAs, and so are the results; of integers of 64 bits, which fold in any order, what registers
-/// hold.
+/// How many parts of a row are folded beside each other: vectors, whose latency does not count. The same for
+/// all ISAs, and so are the results.
 template <class T>
-constexpr long chains = sizeof(T) < 4                     ? 128 / sizeof(T)
-                        : std::is_same_v<T, std::int64_t> ? 2 * VL
-                                                          : 32;
+constexpr long chains = sizeof(T) < 4 ? 128 / sizeof(T) : 32;
+/// Integers fold in any order: as many as registers hold.
+template <class T>
+constexpr long chains_of_row = std::is_same_v<T, std::int64_t> ? 2 * VL : chains<T>;
 
 /// Folds the parts into the first one: pairs, as far apart as there are parts left.
 template <class K, long n, class Acc>
@@ -45,14 +45,11 @@ TENON_INLINE long fold_chains(typename Fold<R, T>::Acc& acc, long c, long cols, 
   Fold<R, Acc>::fold(acc, parts[0], 0);
   return c;
 }
-/// Places do not depend on how many chains there are.
-template <class T>
-constexpr long chains_of_places = sizeof(T) == 8 ? 2 * VL : chains<T>;
 /// The same of a place in the row, which begins at `index`, from its start on.
 template <class K, class T>
 TENON_INLINE long find_in_chains(typename K::Acc& acc, const T* row, long cols, long index) {
   using Place = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-  constexpr long n = chains_of_places<T>;
+  constexpr long n = chains<T>;
   if (cols < n) return 0;
   T best[n];
   Place at[n];
@@ -83,7 +80,7 @@ void fold_row_chains(void* accumulators, const OpArgs& tile) {
     const auto* row = static_cast<const T*>(tile.in[0]) + r * tile.in_pitch[0];
     const auto at = [row](long c) { return row[c]; };
     auto acc = all[r];
-    long c = fold_chains<R, T, chains<T>>(acc, 0, tile.cols, at);
+    long c = fold_chains<R, T, chains_of_row<T>>(acc, 0, tile.cols, at);
     c = fold_chains<R, T, 4>(acc, c, tile.cols, at);
     for (; c < tile.cols; ++c) Fold<R, T>::fold(acc, at(c), 0);
     all[r] = acc;
