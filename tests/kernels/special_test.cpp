@@ -25,7 +25,7 @@ void check(SpecialFunction function, const std::vector<T>& a, const std::vector<
     if (std::isnan(exact)) {
       EXPECT_TRUE(std::isnan(out[i])) << a[i];
     } else if (static_cast<T>(exact) != out[i]) {
-      EXPECT_LE(std::fabs(out[i] - exact), tolerance * std::fabs(exact)) << a[i];
+      EXPECT_LE(std::fabs(out[i] - exact), tolerance * std::fmax(0.25, std::fabs(exact))) << a[i];
     }
   }
 }
