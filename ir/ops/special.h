@@ -1,4 +1,4 @@
-// Special functions of mathematics: rare, without kernels of their own.
+// Special functions of mathematics.
 #pragma once
 #include "base/special_meaning.h"
 #include "ir/ops/spans.h"

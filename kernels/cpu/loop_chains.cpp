@@ -29,14 +29,16 @@ class Chains : LoopPatterns {
       return found;
     };
     if (root.type == DType::f32)
-      return first_of(&Chains::silu_mul, &Chains::activation_loop, &Chains::leaky_relu,
-                      &Chains::select_by_test, &Chains::exp_sub, &Chains::sub_mul_add,
-                      &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::abs_sub, &Chains::cube,
-                      &Chains::mul_mul, &Chains::constant_power, &Chains::clamp);
+      return first_of(&Chains::silu_mul, &Chains::activation_loop, &Chains::leaky_relu, &Chains::huber,
+                      &Chains::clamp_number, &Chains::select_by_abs, &Chains::select_by_test,
+                      &Chains::sub_clamp, &Chains::exp_sub, &Chains::sub_mul_add, &Chains::mul_add_or_sub,
+                      &Chains::sub_mul, &Chains::abs_sub, &Chains::cube, &Chains::mul_mul,
+                      &Chains::constant_power, &Chains::clamp);
     if (root.type == DType::f64)
-      return first_of(&Chains::ramp_loop, &Chains::leaky_relu, &Chains::select_by_test, &Chains::sub_mul_add,
-                      &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::abs_sub, &Chains::cube,
-                      &Chains::mul_mul, &Chains::clamp);
+      return first_of(&Chains::ramp_loop, &Chains::leaky_relu, &Chains::huber, &Chains::clamp_number,
+                      &Chains::select_by_abs, &Chains::select_by_test, &Chains::sub_clamp,
+                      &Chains::sub_mul_add, &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::abs_sub,
+                      &Chains::cube, &Chains::mul_mul, &Chains::clamp);
     return clamp(r);
   }
 
@@ -110,6 +112,47 @@ class Chains : LoopPatterns {
       case Prim::isnan: return select(Fused::select_eq, a, a, no, yes);
       default: return std::nullopt;
     }
+  }
+  bool tests(Reg r, Prim p) const { return at(r).op == LoopOp::prim && at(r).prim == p && uses(r) == 1; }
+  Match huber(Reg r) const {  // a * a * c where a < b (or <=), else a - d
+    if (!is(r, Prim::select)) return std::nullopt;
+    const auto& [condition, square, line] = at(r).args;
+    const bool strict = tests(condition, Prim::lt);
+    if ((!strict && !tests(condition, Prim::le)) || !owns(square, Prim::mul) || !owns(line, Prim::sub))
+      return std::nullopt;
+    const Reg a = at(condition).args[0];
+    for (const std::size_t i : {0, 1}) {
+      const Reg product = at(square).args[i];
+      if (at(line).args[0] != a || !owns(product, Prim::mul) || at(product).args[0] != a ||
+          at(product).args[1] != a)
+        continue;
+      const Fused f = strict ? Fused::huber_lt : Fused::huber_le;
+      return with_fourth(*fused(f, a, at(condition).args[1], at(square).args[1 - i]), at(line).args[1]);
+    }
+    return std::nullopt;
+  }
+  Match clamp_number(Reg r) const {  // select(isnan(a), d, min(max(a, b), c))
+    if (!is(r, Prim::select)) return std::nullopt;
+    const auto& [condition, other, clamped] = at(r).args;
+    if (!tests(condition, Prim::isnan) || !owns(clamped, Prim::min)) return std::nullopt;
+    Match node = clamp(clamped);
+    if (!node || node->instruction.args[0] != at(condition).args[0]) return std::nullopt;
+    node->fused = static_cast<int>(Fused::clamp_number);
+    return with_fourth(*node, other);
+  }
+  Match sub_clamp(Reg r) const {  // a - min(max(a, b), c)
+    if (!is(r, Prim::sub) || !owns(at(r).args[1], Prim::min)) return std::nullopt;
+    Match node = clamp(at(r).args[1]);
+    if (!node || node->instruction.args[0] != at(r).args[0]) return std::nullopt;
+    node->fused = static_cast<int>(Fused::sub_clamp);
+    return node;
+  }
+  Match select_by_abs(Reg r) const {  // select(|a| <= b, c, d)
+    if (!is(r, Prim::select)) return std::nullopt;
+    const auto& [condition, yes, no] = at(r).args;
+    if (!tests(condition, Prim::le) || !owns(at(condition).args[0], Prim::abs)) return std::nullopt;
+    const Reg a = at(at(condition).args[0]).args[0];
+    return with_fourth(*fused(Fused::select_abs, a, at(condition).args[1], yes), no);
   }
   Match silu_mul(Reg r) const {  // x * sigmoid(x) * y, the factors in any order
     const std::vector<Reg> f = factors(r);

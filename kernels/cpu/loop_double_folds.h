@@ -11,10 +11,6 @@
 namespace tenon::cpu::TENON_ISA {
 namespace {
 
-typedef double doubles8 __attribute__((vector_size(64)));
-typedef double doubles4 __attribute__((vector_size(32)));
-typedef double doubles2 __attribute__((vector_size(16)));
-
 /// Of numbers or vectors. NaN stays.
 template <Reduce R, class V>
 TENON_INLINE V folded(V a, V b) {
@@ -23,16 +19,54 @@ TENON_INLINE V folded(V a, V b) {
   if constexpr (R == Reduce::max) return ((a > b) | (a != a)) ? a : b;
   if constexpr (R == Reduce::min) return ((a < b) | (a != a)) ? a : b;
 }
-template <Reduce R>
-TENON_INLINE double fold_of(doubles4 v) {
-  const doubles2 pair = folded<R>(__builtin_shufflevector(v, v, 0, 1), __builtin_shufflevector(v, v, 2, 3));
-  return folded<R>(pair[0], pair[1]);
+
+template <class V, int... I>
+TENON_INLINE V rotated(V v, LaneList<I...>) {  // by half of its lanes
+  return __builtin_shufflevector(v, v, ((I + sizeof...(I) / 2) % sizeof...(I))...);
 }
-template <Reduce R>
-TENON_INLINE double fold_of(doubles8 v) {
-  return fold_of<R>(
-      folded<R>(__builtin_shufflevector(v, v, 0, 1, 2, 3), __builtin_shufflevector(v, v, 4, 5, 6, 7)));
+/// All lanes, in vectors to the end: pairs, as far apart as there are lanes left.
+template <Reduce R, class V>
+TENON_INLINE double fold_lanes_of_doubles(V v) {
+  constexpr int lanes = sizeof(V) / sizeof(double);
+  v = folded<R>(v, rotated(v, typename MakeLaneList<lanes>::type{}));
+  if constexpr (lanes == 2) {
+    return v[0];
+  } else {
+    typedef double Half __attribute__((vector_size(sizeof(V) / 2)));
+    Half half;
+    std::memcpy(&half, &v, sizeof half);
+    return fold_lanes_of_doubles<R>(half);
+  }
 }
+
+/// So many chains, in vectors of this ISA: g++ takes larger ones apart.
+template <int count>
+struct DoubleChains {
+  static constexpr int lanes = count < VL / 2 ? count : VL / 2, vectors = count / lanes;
+  typedef double V __attribute__((vector_size(lanes * sizeof(double))));
+  V parts[vectors];
+
+  explicit TENON_INLINE DoubleChains(double identity) {
+    TENON_UNROLL
+    for (int i = 0; i < vectors; i++) parts[i] = V{} + identity;
+  }
+  template <Reduce R, class Row>
+  TENON_INLINE void fold(const Row& row, long c) {
+    TENON_UNROLL
+    for (int i = 0; i < vectors; i++)
+      parts[i] = folded<R>(parts[i], row.template at<V>(c + static_cast<long>(i) * lanes));
+  }
+  /// All of them: pairs, as far apart as there are chains left.
+  template <Reduce R>
+  TENON_INLINE double joined() {
+    TENON_UNROLL
+    for (int half = vectors / 2; half > 0; half /= 2) {
+      TENON_UNROLL
+      for (int i = 0; i < half; i++) parts[i] = folded<R>(parts[i], parts[i + half]);
+    }
+    return fold_lanes_of_doubles<R>(parts[0]);
+  }
+};
 
 /// What is folded of a row: its elements, squared where `Squares`, less a shift where `Shifted`.
 template <bool Squares, bool Shifted>
@@ -49,25 +83,19 @@ struct DoubleRow {
   }
 };
 
+/// Folds elements of a row from c on, as many as fill the chains, and says where it ended.
+template <Reduce R, int count, class Row>
+TENON_INLINE long fold_chains_of_doubles(double& acc, const Row& row, long c, long cols, double identity) {
+  if (cols - c < count) return c;
+  DoubleChains<count> chains(identity);
+  for (; c + count <= cols; c += count) chains.template fold<R>(row, c);
+  acc = folded<R>(acc, chains.template joined<R>());
+  return c;
+}
 template <Reduce R, class Row>
 TENON_INLINE double fold_row_of_doubles(double acc, const Row& row, long cols, double identity) {
-  long c = 0;
-  if (cols >= 32) {
-    doubles8 chains[4];
-    TENON_UNROLL
-    for (int i = 0; i < 4; i++) chains[i] = doubles8{} + identity;
-    for (; c + 32 <= cols; c += 32) {
-      TENON_UNROLL
-      for (int i = 0; i < 4; i++) chains[i] = folded<R>(chains[i], row.template at<doubles8>(c + 8 * i));
-    }
-    acc = folded<R>(acc,
-                    fold_of<R>(folded<R>(folded<R>(chains[0], chains[2]), folded<R>(chains[1], chains[3]))));
-  }
-  if (c + 4 <= cols) {
-    doubles4 chain = doubles4{} + identity;
-    for (; c + 4 <= cols; c += 4) chain = folded<R>(chain, row.template at<doubles4>(c));
-    acc = folded<R>(acc, fold_of<R>(chain));
-  }
+  long c = fold_chains_of_doubles<R, 32>(acc, row, 0, cols, identity);
+  c = fold_chains_of_doubles<R, 4>(acc, row, c, cols, identity);
   for (; c < cols; ++c) acc = folded<R>(acc, row.template at<double>(c));
   return acc;
 }

@@ -88,11 +88,16 @@ enum class Fused {
   hardswish,     // a * hardsigmoid(a)
   exp_sub,       // exp(a - b)
   exp_below,     // exp(a - b) where b is the row's maximum of a
+  sub_clamp,     // a - min(max(a, b), c)
+  clamp_number,  // min(max(a, b), c); d where a is NaN
+  huber_lt,      // a * a * c where a < b, else a - d
+  huber_le,      // a * a * c where a <= b, else a - d
   select_lt,     // c where a < b, else d; selects are the last ones
   select_le,     // c where a <= b, else d
   select_eq,     // c where a == b, else d
+  select_abs,    // c where |a| <= b, else d
 };
-inline constexpr int fused_count = static_cast<int>(Fused::select_eq) + 1;
+inline constexpr int fused_count = static_cast<int>(Fused::select_abs) + 1;
 
 /// The loop of a chain on operands held as `type`.
 OpFn fused_op(Fused f, DType type);

@@ -74,6 +74,12 @@ struct Abs {  // of integers
     return x < 0 ? -x : x;
   }
 };
+struct Sign {  // of integers
+  template <class V>
+  static TENON_INLINE V run(V x) {
+    return (x < 0) - (x > 0);
+  }
+};
 struct Recip {
   template <class V>
   static TENON_INLINE V run(V x) {
@@ -136,6 +142,24 @@ struct Clamped {
     return Min::run(high, Max::run(low, x));
   }
 };
+struct SubClamp {
+  template <class V>
+  static TENON_INLINE V run(V x, V low, V high) {
+    return x - Clamped::run(x, low, high);
+  }
+};
+struct ClampNumber {
+  template <class V>
+  static TENON_INLINE V run(V x, V low, V high, V other) {
+    return x == x ? Clamped::run(x, low, high) : other;
+  }
+};
+struct SelectAbs {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c, V d) {
+    return AbsSub::run(a, V{}) <= b ? c : d;
+  }
+};
 struct Relu {
   template <class V>
   static TENON_INLINE V run(V x) {
@@ -152,12 +176,6 @@ struct HardSwish {
   template <class V>
   static TENON_INLINE V run(V x) {
     return x * HardSigmoid::run(x);
-  }
-};
-struct Select {
-  template <class Mask, class V>
-  static TENON_INLINE V run(Mask condition, V a, V b) {
-    return condition ? a : b;
   }
 };
 
@@ -259,7 +277,8 @@ OpFn signed_byte_op(Prim p) {
 OpFn loop_lanes_op(Prim p, DType type) {
   switch (type) {
     case DType::f64: return double_op(p);
-    case DType::i64: return number_op<std::int64_t>(p);
+    case DType::i64:
+      return p == Prim::sign ? &unary<Sign, NumbersOf<std::int64_t>> : number_op<std::int64_t>(p);
     case DType::i8: return signed_byte_op(p);
     default: return nullptr;
   }
@@ -286,6 +305,11 @@ OpFn loop_fused_op_of_f64(Fused f) {
     case Fused::select_lt: return &quaternary<SelectLt, Doubles>;
     case Fused::select_le: return &quaternary<SelectLe, Doubles>;
     case Fused::select_eq: return &quaternary<SelectEq, Doubles>;
+    case Fused::select_abs: return &quaternary<SelectAbs, Doubles>;
+    case Fused::sub_clamp: return &ternary<SubClamp, Doubles>;
+    case Fused::clamp_number: return &quaternary<ClampNumber, Doubles>;
+    case Fused::huber_lt: return &quaternary<HuberLt, Doubles>;
+    case Fused::huber_le: return &quaternary<HuberLe, Doubles>;
     default: return nullptr;
   }
 }

@@ -19,6 +19,9 @@ void init(void* accumulators, long n) {
 /// all ISAs, and so are the results.
 template <class T>
 constexpr long chains = sizeof(T) < 4 ? 128 / sizeof(T) : 32;
+/// Integers fold in any order: as many as registers hold.
+template <class T>
+constexpr long chains_of_row = std::is_same_v<T, std::int64_t> ? 2 * VL : chains<T>;
 
 /// Folds the parts into the first one: pairs, as far apart as there are parts left.
 template <class K, long n, class Acc>
@@ -77,7 +80,7 @@ void fold_row_chains(void* accumulators, const OpArgs& tile) {
     const auto* row = static_cast<const T*>(tile.in[0]) + r * tile.in_pitch[0];
     const auto at = [row](long c) { return row[c]; };
     auto acc = all[r];
-    long c = fold_chains<R, T, chains<T>>(acc, 0, tile.cols, at);
+    long c = fold_chains<R, T, chains_of_row<T>>(acc, 0, tile.cols, at);
     c = fold_chains<R, T, 4>(acc, c, tile.cols, at);
     for (; c < tile.cols; ++c) Fold<R, T>::fold(acc, at(c), 0);
     all[r] = acc;

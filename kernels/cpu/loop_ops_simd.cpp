@@ -66,6 +66,17 @@ struct Clamped {
   // Of equal numbers the second one counts: -0 stays -0.
   static TENON_INLINE vf run(vf x, vf low, vf high) { return Min::run(high, Max::run(low, x)); }
 };
+struct SubClamp {
+  static TENON_INLINE vf run(vf x, vf low, vf high) { return x - Clamped::run(x, low, high); }
+};
+struct ClampNumber {
+  static TENON_INLINE vf run(vf x, vf low, vf high, vf other) {
+    return x == x ? Clamped::run(x, low, high) : other;
+  }
+};
+struct SelectAbs {
+  static TENON_INLINE vf run(vf a, vf b, vf c, vf d) { return vabs(a) <= b ? c : d; }
+};
 struct Recip {
   static TENON_INLINE vf run(vf x) { return 1.0f / x; }
 };
@@ -100,6 +111,20 @@ struct Of {
   template <class... V>
   static TENON_INLINE vf run(V... x) {
     return function(x...);
+  }
+};
+
+// Of floats of 16 bits, as they lie.
+struct NegBits {
+  template <class V>
+  static TENON_INLINE V run(V x) {
+    return x ^ 0x8000;
+  }
+};
+struct AbsBits {
+  template <class V>
+  static TENON_INLINE V run(V x) {
+    return x & 0x7fff;
   }
 };
 
@@ -157,29 +182,6 @@ void compare(const OpArgs& args) {
   binary<F, Floats, Truths<float>>(args);
 }
 
-// A plain loop, which the compiler turns into vector code of this ISA.
-void select(const OpArgs& args) {
-  for (long r = 0; r < args.rows; r++) {
-    float* const out = static_cast<float*>(args.out) + r * args.out_pitch;
-    const auto* const condition = static_cast<const std::uint8_t*>(args.in[0]) + r * args.in_pitch[0];
-    const float* const a = static_cast<const float*>(args.in[1]) + r * args.in_pitch[1];
-    const float* const b = static_cast<const float*>(args.in[2]) + r * args.in_pitch[2];
-    if (!args.splat[0] && !args.splat[1] && !args.splat[2]) {
-      for (long c = 0; c < args.cols; c++) out[c] = condition[c] ? a[c] : b[c];
-    } else if (!args.splat[0] && !args.splat[1]) {
-      const float value = *b;
-      for (long c = 0; c < args.cols; c++) out[c] = condition[c] ? a[c] : value;
-    } else if (!args.splat[0] && !args.splat[2]) {
-      const float value = *a;
-      for (long c = 0; c < args.cols; c++) out[c] = condition[c] ? value : b[c];
-    } else {
-      const long steps[3] = {args.splat[0] ? 0 : 1, args.splat[1] ? 0 : 1, args.splat[2] ? 0 : 1};
-      for (long c = 0; c < args.cols; c++)
-        out[c] = condition[c * steps[0]] ? a[c * steps[1]] : b[c * steps[2]];
-    }
-  }
-}
-
 void byte_table(const OpArgs& args) {
   const auto* const bytes = static_cast<const std::uint8_t*>(args.in[1]);
 #if defined(__AVX512BW__)
@@ -224,13 +226,15 @@ constexpr SmallFloatOps half_floats() {
   prim(Prim::div, binary<Div, Numbers>);
   prim(Prim::min, binary<Min, Numbers>);
   prim(Prim::max, binary<Max, Numbers>);
-  prim(Prim::neg, unary<Neg, Numbers>);
-  prim(Prim::abs, unary<Of<vabs>, Numbers>);
+  prim(Prim::neg, unary<NegBits, NumbersOf<std::uint16_t>>);
+  prim(Prim::abs, unary<AbsBits, NumbersOf<std::uint16_t>>);
   prim(Prim::floor, unary<Of<vfloor>, Numbers>);
   prim(Prim::ceil, unary<Of<vceil>, Numbers>);
   prim(Prim::trunc, unary<Of<vtrunc>, Numbers>);
   prim(Prim::round, unary<Of<vround>, Numbers>);
   prim(Prim::sqrt, unary<Of<vsqrt>, Numbers>);
+  prim(Prim::rsqrt, unary<Rsqrt, Numbers>);
+  prim(Prim::recip, unary<Recip, Numbers>);
   const auto fused = [&](Fused f, OpFn loop) { ops.fused[static_cast<int>(f)] = loop; };
   fused(Fused::relu, unary<Relu, Numbers>);
   fused(Fused::add_relu, binary<AddRelu, Numbers>);
@@ -248,6 +252,11 @@ constexpr SmallFloatOps half_floats() {
   fused(Fused::select_lt, quaternary<SelectLt, Numbers>);
   fused(Fused::select_le, quaternary<SelectLe, Numbers>);
   fused(Fused::select_eq, quaternary<SelectEq, Numbers>);
+  fused(Fused::select_abs, quaternary<SelectAbs, Numbers>);
+  fused(Fused::sub_clamp, ternary<SubClamp, Numbers>);
+  fused(Fused::clamp_number, quaternary<ClampNumber, Numbers>);
+  fused(Fused::huber_lt, quaternary<HuberLt, Numbers>);
+  fused(Fused::huber_le, quaternary<HuberLe, Numbers>);
   ops.fold_rows_sum = fold_rows_sum<Numbers>;
   if constexpr (std::is_same_v<Format, F16>) {
     prim(Prim::exp, unary<Of<vexp>, Numbers>);
@@ -330,7 +339,7 @@ constexpr SimdOps make_ops() {
   prim(Prim::isinf, test<IsInf>);
   prim(Prim::isfinite, test<IsFinite>);
   prim(Prim::signbit, test<IsNegative>);
-  prim(Prim::select, select);
+  prim(Prim::select, ternary<Select, Floats, Truths<float>>);
   const auto fused = [&](Fused f, OpFn loop) { ops.fused[static_cast<int>(f)] = loop; };
   fused(Fused::mul_add, ternary<MulAdd>);
   fused(Fused::mul_add_relu, ternary<MulAddRelu>);
@@ -343,6 +352,11 @@ constexpr SimdOps make_ops() {
   fused(Fused::select_lt, quaternary<SelectLt>);
   fused(Fused::select_le, quaternary<SelectLe>);
   fused(Fused::select_eq, quaternary<SelectEq>);
+  fused(Fused::select_abs, quaternary<SelectAbs>);
+  fused(Fused::sub_clamp, ternary<SubClamp>);
+  fused(Fused::clamp_number, quaternary<ClampNumber>);
+  fused(Fused::huber_lt, quaternary<HuberLt>);
+  fused(Fused::huber_le, quaternary<HuberLe>);
   fused(Fused::cube, unary<Cube>);
   fused(Fused::leaky_relu, binary<LeakyRelu>);
   fused(Fused::relu, unary<Relu>);

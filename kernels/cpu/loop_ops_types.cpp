@@ -2,6 +2,7 @@
 // meanings in base/scalar.h: plain loops, which the compiler turns into vector code. Built once per ISA.
 #include "base/zero_division.h"
 #include "kernels/cpu/loop_pieces.h"
+#include "kernels/cpu/loop_wide_casts.h"
 #include "kernels/cpu/math_double_angles.h"
 #include "kernels/cpu/math_double_error.h"
 #include "kernels/cpu/math_double_hyperbolic.h"
@@ -81,7 +82,7 @@ TENON_INLINE Int quotient_by_doubles(Int a, Int b) {
   return b == -1 ? wrap(0 - raw(quotient)) : quotient;
 }
 /// A quotient that is no whole number is farther from the next one than its rounding moves it.
-constexpr std::int64_t largest_double_dividend = std::int64_t{1} << 52;
+constexpr std::int64_t largest_double_dividend = std::int64_t{1} << (has_wide_casts ? 52 : 50);
 TENON_INLINE bool are_divided_by_doubles(const std::int64_t* a, const std::int64_t* b, long n) {
   const auto is_large = [](std::int64_t x) {
     return (x > largest_double_dividend) | (x < -largest_double_dividend);
@@ -134,6 +135,17 @@ TENON_INLINE Int divided_by_doubles(Int a, Int b) {
   if constexpr (P == Prim::floor_div) return quotient - is_below;
   return quotient;
 }
+/// The same all in doubles, where products and casts of integers of 64 bits are no vector code.
+template <Prim P>
+TENON_INLINE std::int64_t divided_in_doubles(std::int64_t a, std::int64_t b) {
+  const double dividend = double_of(a), divisor = double_of(b);
+  const double quotient = __builtin_trunc(dividend / divisor), rest = dividend - quotient * divisor;
+  const bool is_below = (rest != 0) & ((rest < 0) != (divisor < 0));
+  if constexpr (P == Prim::fmod) return integer_of(rest);
+  if constexpr (P == Prim::remainder) return integer_of(rest + (is_below ? divisor : 0));
+  if constexpr (P == Prim::floor_div) return integer_of(quotient - (is_below ? 1 : 0));
+  return integer_of(quotient);
+}
 /// What P gives for two operands.
 template <Prim P, class T>
 TENON_INLINE T value_of(T a, T b) {
@@ -148,6 +160,16 @@ TENON_INLINE T value_of(T a, T b) {
   return apply<T>(P, a, b);
 }
 
+/// A product, which is vector code of bytes.
+template <class T>
+void shift_by_one_number(const OpArgs& args) {
+  const auto factor = apply<T>(Prim::shift_left, T(1), *static_cast<const T*>(args.in[1]));
+  for_each_piece<T, T>(args, [=](T* out, const T* a, long n) {
+    TENON_NO_OVERLAP
+    for (long i = 0; i < n; ++i) out[i] = static_cast<T>(a[i] * factor);
+  });
+}
+
 template <Prim P, class T>
 void loop(const OpArgs& args) {
   using First = OperandOf<P, T>;
@@ -160,6 +182,8 @@ void loop(const OpArgs& args) {
             out[i] = static_cast<Stored<T>>(static_cast<T>(a[i] != 0 ? b[i] : c[i]));
         });
   } else if constexpr (arity(P) == 2) {
+    if constexpr (P == Prim::shift_left && sizeof(T) == 1 && !std::is_same_v<T, bool>)
+      if (args.splat[1] && args.rows == 1) return shift_by_one_number<T>(args);
     for_each_piece<Out, T, T>(args, [](Stored<Out>* out, const Stored<T>* a, const Stored<T>* b, long n) {
       if constexpr (std::is_integral_v<T> && divides(P)) {
         bool divided_by_zero = false;
@@ -169,7 +193,8 @@ void loop(const OpArgs& args) {
       if constexpr (std::is_same_v<T, std::int64_t> && divides(P)) {
         if (are_divided_by_doubles(a, b, n)) {
           TENON_NO_OVERLAP
-          for (long i = 0; i < n; ++i) out[i] = divided_by_doubles<P>(a[i], b[i]);
+          for (long i = 0; i < n; ++i)
+            out[i] = has_wide_casts ? divided_by_doubles<P>(a[i], b[i]) : divided_in_doubles<P>(a[i], b[i]);
           return;
         }
       }
@@ -247,10 +272,28 @@ constexpr LoopsOfType loops_of(std::index_sequence<I...>) {
 template <class T>
 constexpr LoopsOfType loops = loops_of<T>(std::make_index_sequence<prim_count>{});
 
+/// Does a cast go by way of integers of 64 bits, from or to floats?
+template <class From, class To>
+constexpr bool is_wide_cast = (std::is_same_v<From, std::int64_t> && std::is_floating_point_v<To>) ||
+                              (std::is_floating_point_v<From> && std::is_integral_v<To> &&
+                               (sizeof(To) == 8 || std::is_same_v<To, std::uint32_t>));
+
 template <class From, class To>
 void cast_loop(const OpArgs& args) {
   using Out = HeldOf<To>;
   for_each_piece<Out, From>(args, [](Stored<Out>* out, const Stored<From>* a, long n) {
+    if constexpr (!has_wide_casts && is_wide_cast<From, To>) {
+      if (std::is_same_v<To, double> || fit_doubles(a, n)) {
+        TENON_NO_OVERLAP
+        for (long i = 0; i < n; ++i) {
+          if constexpr (std::is_floating_point_v<To>)
+            out[i] = static_cast<To>(double_of(a[i]));
+          else
+            out[i] = static_cast<Out>(static_cast<To>(integer_of(static_cast<double>(a[i]))));
+        }
+        return;
+      }
+    }
     // Of bools the compiler makes no vector code, of integers it does.
     using Number = std::conditional_t<std::is_same_v<From, bool>, int, From>;
     TENON_NO_OVERLAP

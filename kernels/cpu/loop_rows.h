@@ -51,18 +51,60 @@ struct Truths {
   using Unaligned = typename BytesBeside<sizeof(T)>::Unaligned;
   static TENON_INLINE Vector broadcast(Element x) { return Vector{} - (x != 0 ? 1 : 0); }
   static TENON_INLINE Vector get(const Element* p) {
-    return __builtin_convertvector(*reinterpret_cast<const Unaligned*>(p), Vector) != 0;
+    return lengthened(*reinterpret_cast<const Unaligned*>(p)) > 0;
   }
   static TENON_INLINE Vector get(const Element* p, int n) {
     Bytes bytes{};
     for (int i = 0; i < n; i++) bytes[i] = p[i];
-    return __builtin_convertvector(bytes, Vector) != 0;
+    return lengthened(bytes) > 0;
   }
   static TENON_INLINE void put(Element* p, Vector lanes) {
-    *reinterpret_cast<Unaligned*>(p) = __builtin_convertvector(lanes & 1, Bytes);
+    *reinterpret_cast<Unaligned*>(p) = shortened(lanes) & 1;
   }
   static TENON_INLINE void put(Element* p, Vector lanes, int n) {
     for (int i = 0; i < n; i++) p[i] = static_cast<Element>(lanes[i] & 1);
+  }
+
+ private:
+  // g++ 12 moves the bytes of these conversions one by one.
+  static TENON_INLINE Vector lengthened(Bytes bytes) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4)
+      return reinterpret_cast<Vector>(_mm512_cvtepu8_epi32(__builtin_bit_cast(__m128i, bytes)));
+    else
+      return reinterpret_cast<Vector>(
+          _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(__builtin_bit_cast(long long, bytes))));
+#elif defined(__AVX2__) && TENON_VL == 8
+    if constexpr (sizeof(T) == 4)
+      return reinterpret_cast<Vector>(
+          _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(__builtin_bit_cast(long long, bytes))));
+    else
+      return reinterpret_cast<Vector>(
+          _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(__builtin_bit_cast(int, bytes))));
+#else
+    return __builtin_convertvector(bytes, Vector);
+#endif
+  }
+  /// Of lanes that are 0 or -1.
+  static TENON_INLINE Bytes shortened(Vector lanes) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4)
+      return __builtin_bit_cast(Bytes, _mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(lanes)));
+    else
+      return __builtin_bit_cast(Bytes,
+                                _mm_cvtsi128_si64(_mm512_cvtepi64_epi8(reinterpret_cast<__m512i>(lanes))));
+#elif defined(__AVX2__) && TENON_VL == 8
+    const auto all = reinterpret_cast<__m256i>(lanes);
+    const __m128i low = _mm256_castsi256_si128(all), high = _mm256_extracti128_si256(all, 1);
+    // Lanes of 8 bytes are pairs of equal ones of 4.
+    const __m128i halves = _mm_packs_epi32(low, high), packed = _mm_packs_epi16(halves, halves);
+    if constexpr (sizeof(T) == 4)
+      return __builtin_bit_cast(Bytes, _mm_cvtsi128_si64(packed));
+    else
+      return __builtin_bit_cast(Bytes, _mm_cvtsi128_si32(_mm_packs_epi16(packed, packed)));
+#else
+    return __builtin_convertvector(lanes, Bytes);
+#endif
   }
 };
 
@@ -133,6 +175,12 @@ void quaternary(const OpArgs& args) {
   loop_of<F, Numbers, Numbers, Numbers, Numbers, Numbers>(args, std::integer_sequence<bool>{});
 }
 
+struct Select {
+  template <class Mask, class V>
+  static TENON_INLINE V run(Mask condition, V a, V b) {
+    return condition ? a : b;
+  }
+};
 // Selects by a test: c where it holds, else d.
 struct SelectLt {
   template <class V>
@@ -150,6 +198,20 @@ struct SelectEq {
   template <class V>
   static TENON_INLINE V run(V a, V b, V c, V d) {
     return a == b ? c : d;
+  }
+};
+
+// Of floats: a a c where the test holds, else a - d.
+struct HuberLt {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c, V d) {
+    return a < b ? a * a * c : a - d;
+  }
+};
+struct HuberLe {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c, V d) {
+    return a <= b ? a * a * c : a - d;
   }
 };
 

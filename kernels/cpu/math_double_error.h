@@ -7,13 +7,15 @@
 
 namespace tenon::cpu::TENON_ISA {
 
+/// erf(x) for |x| < 1.
+static TENON_INLINE double double_erf_near(double x) {
+  return x * double_horner(x * x, -0x1.ac9585a44fe29p-31, 0x1.d76af6ca49787p-27, -0x1.5c131500d3f88p-23,
+                           0x1.b981d78881a5dp-20, -0x1.f4ca838adb73bp-17, 0x1.f9a2be4f731a1p-14,
+                           -0x1.c02db0665e53dp-11, 0x1.565bccfa44156p-8, -0x1.b82ce31203772p-6,
+                           0x1.ce2f21a040f66p-4, -0x1.812746b0379c1p-2, 0x1.20dd750429b6dp+0);
+}
 static TENON_INLINE double double_erf(double x) {
-  const double magnitude = __builtin_fabs(x);
-  const double near =
-      x * double_horner(x * x, -0x1.ac9585a44fe29p-31, 0x1.d76af6ca49787p-27, -0x1.5c131500d3f88p-23,
-                        0x1.b981d78881a5dp-20, -0x1.f4ca838adb73bp-17, 0x1.f9a2be4f731a1p-14,
-                        -0x1.c02db0665e53dp-11, 0x1.565bccfa44156p-8, -0x1.b82ce31203772p-6,
-                        0x1.ce2f21a040f66p-4, -0x1.812746b0379c1p-2, 0x1.20dd750429b6dp+0);
+  const double magnitude = __builtin_fabs(x), near = double_erf_near(x);
   const double clamped = magnitude > 6 ? 6 : magnitude;  // beyond it the result rounds to 1
   const double t = (clamped - 3) / (clamped + 3);
   const double scaled =  // erfc(x) exp(x^2)
@@ -45,27 +47,26 @@ static TENON_INLINE double double_erfc(double x) {
   const double of_rest = double_horner(rest, 1.0 / 6, 0.5, 1, 1);
   const double far = double_exp(-high * high) * (scaled * of_rest);
   const double of_all = x < 0 ? 2 - far : far;
-  return __builtin_fabs(x) < 0.5 ? 1 - double_erf(x) : of_all;
+  return __builtin_fabs(x) < 0.5 ? 1 - double_erf_near(x) : of_all;
 }
 
-/// erfinv(x) / x where w = -log(1 - x^2) is up to nearest_erfinv, as M. Giles, Approximating the erfinv
-/// function (2010), does.
+/// erfinv(x) where w = -log(1 - x^2) is up to nearest_erfinv, as M. Giles, Approximating the erfinv function
+/// (2010), does.
 constexpr double nearest_erfinv = 6.25;
 static TENON_INLINE double double_erfinv_log(double x) { return -double_log((1 - x) * (1 + x)); }
-static TENON_INLINE double double_erfinv_near(double x) {
+static TENON_INLINE double double_erfinv_near(double x, double w) {
   const double share = double_horner(
-      double_erfinv_log(x) - 3.125, 0x1.e9b8ae7230c25p-69, -0x1.5087a244b0f6cp-70, -0x1.9d290dd3bcb70p-62,
-      0x1.536d397f9b9b1p-60, 0x1.1f4ba5de5dc3fp-56, -0x1.2c266176e7096p-53, -0x1.73898c37dc54ap-55,
-      0x1.db523eb040288p-48, -0x1.686642b67610ap-45, -0x1.6d9ec5e3ec6afp-44, 0x1.723527b7cff86p-39,
-      -0x1.c89564c5d1004p-37, -0x1.dc3ee8b6c53ccp-35, 0x1.20f4e6bf074cfp-30, -0x1.1a9eb1bc8f0f0p-28,
-      -0x1.f36ce4ae847fdp-26, 0x1.c6b4f890935ddp-22, -0x1.6e8a53f106129p-20, -0x1.d1d1f7ca4030fp-17,
-      0x1.879c2a20da432p-13, -0x1.84576948353e1p-11, -0x1.8b6c33114eeaep-8, 0x1.ebd80d9b13df9p-3,
-      0x1.a755e7c99ae86p+0);
+      w - 3.125, 0x1.e9b8ae7230c25p-69, -0x1.5087a244b0f6cp-70, -0x1.9d290dd3bcb70p-62, 0x1.536d397f9b9b1p-60,
+      0x1.1f4ba5de5dc3fp-56, -0x1.2c266176e7096p-53, -0x1.73898c37dc54ap-55, 0x1.db523eb040288p-48,
+      -0x1.686642b67610ap-45, -0x1.6d9ec5e3ec6afp-44, 0x1.723527b7cff86p-39, -0x1.c89564c5d1004p-37,
+      -0x1.dc3ee8b6c53ccp-35, 0x1.20f4e6bf074cfp-30, -0x1.1a9eb1bc8f0f0p-28, -0x1.f36ce4ae847fdp-26,
+      0x1.c6b4f890935ddp-22, -0x1.6e8a53f106129p-20, -0x1.d1d1f7ca4030fp-17, 0x1.879c2a20da432p-13,
+      -0x1.84576948353e1p-11, -0x1.8b6c33114eeaep-8, 0x1.ebd80d9b13df9p-3, 0x1.a755e7c99ae86p+0);
   return x * share;
 }
-/// erfinv(x) for larger w, and what lies on and beyond the ends.
-static TENON_INLINE double double_erfinv_far(double x) {
-  const double root = __builtin_sqrt(double_erfinv_log(x));
+/// The same for larger w, and what lies on and beyond the ends.
+static TENON_INLINE double double_erfinv_far(double x, double w) {
+  const double root = __builtin_sqrt(w);
   const double middle = double_horner(root - 3.25, -0x1.03765b5ec5c93p-26, 0x1.7f235c757454ep-31,
                                       0x1.1969ef2a93940p-23, -0x1.235ac6aaf025ep-22, -0x1.cfedcff902170p-26,
                                       0x1.924ec74d8058bp-20, -0x1.0b8068913d37bp-18, 0x1.88af4a1d56a98p-19,
@@ -88,11 +89,12 @@ static TENON_INLINE void erfinv_of_doubles(double* out, const double* a, long n)
   long others = 0;
   for (long i = 0; i < n; ++i) others += __builtin_fabs(a[i]) < nearest ? 0 : 1;
   if (others == 0) {
-    for (long i = 0; i < n; ++i) out[i] = double_erfinv_near(a[i]);
+    for (long i = 0; i < n; ++i) out[i] = double_erfinv_near(a[i], double_erfinv_log(a[i]));
     return;
   }
   for (long i = 0; i < n; ++i) {
-    const double x = a[i], near = double_erfinv_near(x), far = double_erfinv_far(x);
+    const double x = a[i], w = double_erfinv_log(x);
+    const double near = double_erfinv_near(x, w), far = double_erfinv_far(x, w);
     out[i] = __builtin_fabs(x) < nearest ? near : far;
   }
 }

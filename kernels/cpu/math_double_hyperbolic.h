@@ -29,11 +29,10 @@ static TENON_INLINE double double_asinh(double x) {
   const double near = double_log1p(m + square / (1 + __builtin_sqrt(square + 1)));
   return __builtin_copysign(m > double_far ? double_log(m) + double_ln2 : near, x);
 }
+/// Below 1 the root is of a negative number. No part of it is a constant anywhere: g++ would branch there.
 static TENON_INLINE double double_acosh(double x) {
-  const double t = x > double_far ? 0 : x - 1;
-  const double near = double_log1p(t + __builtin_sqrt(t * (t + 2)));
-  const double result = x > double_far ? double_log(x) + double_ln2 : near;
-  return x < 1 ? __builtin_nan("") : result;
+  const double t = x - 1, near = double_log1p(t + __builtin_sqrt(t * __builtin_fabs(t + 2)));
+  return x > double_far ? double_log(x) + double_ln2 : near;
 }
 static TENON_INLINE double double_atanh(double x) {
   const double m = __builtin_fabs(x);

@@ -5,6 +5,22 @@
 
 namespace tenon::cpu::TENON_ISA {
 
+#if defined(__AVX512F__) || (defined(__AVX2__) && TENON_VL == 8)
+/// By one instruction: to the nearest integer (ties to even), down, up, or towards zero.
+template <int direction>
+static TENON_INLINE vf rounded(vf x) {
+  constexpr int mode = direction | _MM_FROUND_NO_EXC;
+#if defined(__AVX512F__)
+  return reinterpret_cast<vf>(_mm512_roundscale_ps(reinterpret_cast<__m512>(x), mode));
+#else
+  return reinterpret_cast<vf>(_mm256_round_ps(reinterpret_cast<__m256>(x), mode));
+#endif
+}
+static TENON_INLINE vf vround(vf x) { return rounded<_MM_FROUND_TO_NEAREST_INT>(x); }
+static TENON_INLINE vf vfloor(vf x) { return rounded<_MM_FROUND_TO_NEG_INF>(x); }
+static TENON_INLINE vf vceil(vf x) { return rounded<_MM_FROUND_TO_POS_INF>(x); }
+static TENON_INLINE vf vtrunc(vf x) { return rounded<_MM_FROUND_TO_ZERO>(x); }
+#else
 /// To the nearest integer, ties to even; all larger numbers are integers.
 static TENON_INLINE vf vround(vf x) {
   constexpr float two_to_23 = 8388608.0f;
@@ -20,6 +36,7 @@ static TENON_INLINE vf vceil(vf x) {
   return nearest < x ? with_sign_of(vabs(nearest + 1.0f), x) : nearest;
 }
 static TENON_INLINE vf vtrunc(vf x) { return with_sign_of(vfloor(vabs(x)), x); }
+#endif
 
 static TENON_INLINE vf vsign(vf x) {
   return (x > 0.0f ? broadcast(1.0f) : vf{}) - (x < 0.0f ? broadcast(1.0f) : vf{});

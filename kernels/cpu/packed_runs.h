@@ -8,13 +8,13 @@ namespace tenon::cpu::TENON_ISA {
 // The upper halves of `length` floats, two in a word; the last one may be alone.
 static inline void pack_pairs(const float* from, long length, float* to) {
   auto* const halves = reinterpret_cast<unsigned char*>(to);
-  const auto narrow = [](vf v) { return __builtin_convertvector(reinterpret_cast<vu>(v) >> 16, vh); };
+  const auto cut = [](vf v) { return narrow(reinterpret_cast<vu>(v) >> 16); };
   long i = 0;
   for (; i + VL <= length; i += VL) {
-    *reinterpret_cast<vh_unaligned*>(halves + 2 * i) = narrow(load(from + i));
+    *reinterpret_cast<vh_unaligned*>(halves + 2 * i) = cut(load(from + i));
   }
   for (; i < length; i += 2) {
-    const vh pair = narrow(load_partial(from + i, length - i < 2 ? 1 : 2));
+    const vh pair = cut(load_partial(from + i, length - i < 2 ? 1 : 2));
     __builtin_memcpy(halves + 2 * i, &pair, 4);
   }
 }

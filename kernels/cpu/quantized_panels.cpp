@@ -1,23 +1,14 @@
 // Products of a few rows with 8- and 4-bit codes that are widened in registers. Built once per ISA.
 #include "kernels/cpu/quantized_panels.h"
 
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/simd_bytes.h"
 #include "kernels/cpu/tile_kernel.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
 
-typedef signed char vb __attribute__((vector_size(VL)));
-typedef signed char vb_unaligned __attribute__((vector_size(VL), aligned(1), may_alias));
-
-TENON_INLINE vf widen(const std::byte* p) {
-#if defined(__AVX512F__)
-  const auto bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-  return reinterpret_cast<vf>(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)));
-#else
-  const vb bytes = *reinterpret_cast<const vb_unaligned*>(p);
-  return to_float(__builtin_convertvector(bytes, vi));
-#endif
+TENON_INLINE vf widened(const std::byte* p) {
+  return to_float(widen_signed(load(reinterpret_cast<const std::uint8_t*>(p))));
 }
 TENON_INLINE vf load_floats(const std::byte* p) { return load(reinterpret_cast<const float*>(p)); }
 
@@ -28,7 +19,7 @@ struct Bytes {
   static constexpr long vector_bytes = VL;
   using Stored = vf;
   explicit Bytes(const QuantizedPanels&) {}
-  TENON_INLINE vf load(const std::byte* p) const { return widen(p); }
+  TENON_INLINE vf load(const std::byte* p) const { return widened(p); }
   TENON_INLINE vf value(vf& stored) const { return stored; }
 };
 
@@ -109,7 +100,7 @@ void run_rows(const QuantizedRows& r) {
         const std::byte* from = scales + j / panel_vectors * panel_bytes;
         const vf scale = load_floats(from + j % panel_vectors * VL * 4);
         vf zero{};
-        if (r.form.has_zeros) zero = widen(from + panel_cols * 4 + j % panel_vectors * VL);
+        if (r.form.has_zeros) zero = widened(from + panel_cols * 4 + j % panel_vectors * VL);
         TENON_UNROLL
         for (int i = 0; i < Rows; i++) {
           vf p = part[i][j];
@@ -158,7 +149,7 @@ void dequantize(const QuantizedPanels& form, const std::byte* b, float* to) {
     TENON_UNROLL
     for (int j = 0; j < panel_vectors; j++) {
       scale[j] = load_floats(b + j * VL * 4);
-      zero[j] = form.has_zeros ? widen(b + panel_cols * 4 + j * VL) : vf{};
+      zero[j] = form.has_zeros ? widened(b + panel_cols * 4 + j * VL) : vf{};
     }
     b += form.header_bytes(panel_cols);
     for (long k = begin; k < end; k += Codes::depth, b += Codes::row_bytes) {

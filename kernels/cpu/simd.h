@@ -55,10 +55,16 @@ static TENON_INLINE vi to_int(vf v) { return __builtin_convertvector(v, vi); }
 static TENON_INLINE vf to_float(vi v) { return __builtin_convertvector(v, vf); }
 /// Is a lane of a comparison's result true?
 static TENON_INLINE bool any(vi mask) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi32_mask(reinterpret_cast<__m512i>(mask), reinterpret_cast<__m512i>(mask)) != 0;
+#elif defined(__AVX2__) && TENON_VL == 8
+  return _mm256_testz_si256(reinterpret_cast<__m256i>(mask), reinterpret_cast<__m256i>(mask)) == 0;
+#else
   std::int32_t lanes = 0;
   TENON_UNROLL
   for (int i = 0; i < VL; i++) lanes |= mask[i];
   return lanes != 0;
+#endif
 }
 /// 0, 1, 2, ...
 static TENON_INLINE vi iota() {

@@ -34,9 +34,37 @@ static TENON_INLINE void store_lanes(std::uint8_t* p, vb v, int n) {
   n == VL ? store(p, v) : store_partial(p, v, n);
 }
 
-static TENON_INLINE vi widen(vb v) { return __builtin_convertvector(v, vi); }
-static TENON_INLINE vi widen_signed(vb v) { return __builtin_convertvector(reinterpret_cast<vsb>(v), vi); }
-/// The lowest byte of each. In two steps: g++ moves bytes one by one in one.
-static TENON_INLINE vb bytes_of(vu v) { return __builtin_convertvector(__builtin_convertvector(v, vh), vb); }
+// By instructions: g++ moves bytes that lie in memory one by one.
+static TENON_INLINE vi widen(vb v) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vi>(_mm512_cvtepu8_epi32(reinterpret_cast<__m128i>(v)));
+#elif defined(__AVX2__) && TENON_VL == 8
+  return reinterpret_cast<vi>(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(__builtin_bit_cast(long long, v))));
+#else
+  return __builtin_convertvector(v, vi);
+#endif
+}
+static TENON_INLINE vi widen_signed(vb v) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vi>(_mm512_cvtepi8_epi32(reinterpret_cast<__m128i>(v)));
+#elif defined(__AVX2__) && TENON_VL == 8
+  return reinterpret_cast<vi>(_mm256_cvtepi8_epi32(_mm_cvtsi64_si128(__builtin_bit_cast(long long, v))));
+#else
+  return __builtin_convertvector(reinterpret_cast<vsb>(v), vi);
+#endif
+}
+/// The lowest byte of each.
+static TENON_INLINE vb bytes_of(vu v) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vb>(_mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(v)));
+#elif defined(__AVX2__) && TENON_VL == 8
+  const __m256i lowest = _mm256_set1_epi32(0x0c080400);
+  const __m256i words = _mm256_shuffle_epi8(reinterpret_cast<__m256i>(v), lowest);
+  const __m128i bytes = _mm_unpacklo_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+  return __builtin_bit_cast(vb, _mm_cvtsi128_si64(bytes));
+#else
+  return __builtin_convertvector(__builtin_convertvector(v, vh), vb);
+#endif
+}
 
 }  // namespace tenon::cpu::TENON_ISA

@@ -7,6 +7,28 @@ namespace tenon::cpu::TENON_ISA {
 typedef std::uint16_t vh __attribute__((vector_size(VL * 2)));
 typedef std::uint16_t vh_unaligned __attribute__((vector_size(VL * 2), aligned(2), may_alias));
 
+/// Elements as integers, and back. By instructions: g++ 12 makes two halves of such vectors.
+static TENON_INLINE vi widen(vh h) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vi>(_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(h)));
+#elif defined(__AVX2__) && TENON_VL == 8
+  return reinterpret_cast<vi>(_mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(h)));
+#else
+  return __builtin_convertvector(h, vi);
+#endif
+}
+static TENON_INLINE vh narrow(vu x) {  // x < 2^16
+#if defined(__AVX512F__)
+  return reinterpret_cast<vh>(_mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(x)));
+#elif defined(__AVX2__) && TENON_VL == 8
+  const auto all = reinterpret_cast<__m256i>(x);
+  return reinterpret_cast<vh>(
+      _mm_packus_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1)));
+#else
+  return __builtin_convertvector(x, vh);
+#endif
+}
+
 /// A 16-bit format: its elements in memory and in vectors; widen() gives floats, narrow() rounds to nearest
 /// even.
 struct F16 {
@@ -51,28 +73,11 @@ struct BF16 {
   using Element = std::uint16_t;
   using Vector = vh;
   using Unaligned = vh_unaligned;
-  static TENON_INLINE vf widen(vh h) { return reinterpret_cast<vf>(lengthened(h) << 16); }
+  static TENON_INLINE vf widen(vh h) { return from_bits(cpu::TENON_ISA::widen(h) << 16); }
   static TENON_INLINE vh narrow(vf f) {
     const vu x = reinterpret_cast<vu>(f);
     const vu rounded = (x + 0x7fffu + ((x >> 16) & 1u)) >> 16;
-    return shortened(f == f ? rounded : (x >> 16) | 0x40u);
-  }
-
- private:
-  // Of whole vectors: g++ 12 makes two halves of them.
-  static TENON_INLINE vu lengthened(vh h) {
-#if defined(__AVX512F__)
-    return reinterpret_cast<vu>(_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(h)));
-#else
-    return __builtin_convertvector(h, vu);
-#endif
-  }
-  static TENON_INLINE vh shortened(vu x) {
-#if defined(__AVX512F__)
-    return reinterpret_cast<vh>(_mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(x)));
-#else
-    return __builtin_convertvector(x, vh);
-#endif
+    return cpu::TENON_ISA::narrow(f == f ? rounded : (x >> 16) | 0x40u);
   }
 };
 

@@ -18,9 +18,15 @@ struct Lanes {
 #if defined(__AVX512F__)
     else if constexpr (sizeof(T) == 1)
       return reinterpret_cast<V>(_mm512_maskz_loadu_epi8((__mmask64{1} << n) - 1, p));
+    else if constexpr (sizeof(T) == 2)
+      return reinterpret_cast<V>(_mm512_maskz_loadu_epi16((__mmask32{1} << n) - 1, p));
     else
       return reinterpret_cast<V>(_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1u), p));
 #else
+#if defined(__AVX2__) && TENON_VL == 8
+    if constexpr (sizeof(T) == 8)
+      return reinterpret_cast<V>(_mm256_maskload_pd(reinterpret_cast<const double*>(p), first_lanes(n)));
+#endif
     V v{};
     for (long i = 0; i < n; i++) v[i] = p[i];
     return v;
@@ -32,9 +38,15 @@ struct Lanes {
 #if defined(__AVX512F__)
     else if constexpr (sizeof(T) == 1)
       _mm512_mask_storeu_epi8(p, (__mmask64{1} << n) - 1, reinterpret_cast<__m512i>(v));
+    else if constexpr (sizeof(T) == 2)
+      _mm512_mask_storeu_epi16(p, (__mmask32{1} << n) - 1, reinterpret_cast<__m512i>(v));
     else
       _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << n) - 1u), reinterpret_cast<__m512d>(v));
 #else
+#if defined(__AVX2__) && TENON_VL == 8
+    if constexpr (sizeof(T) == 8)
+      return _mm256_maskstore_pd(reinterpret_cast<double*>(p), first_lanes(n), reinterpret_cast<__m256d>(v));
+#endif
     for (long i = 0; i < n; i++) p[i] = v[i];
 #endif
   }
@@ -48,6 +60,13 @@ struct Lanes {
     }
     return parts[0];
   }
+
+ private:
+#if defined(__AVX2__) && TENON_VL == 8
+  static TENON_INLINE __m256i first_lanes(long n) {  // of 8 bytes each
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+  }
+#endif
 };
 
 }  // namespace tenon::cpu::TENON_ISA

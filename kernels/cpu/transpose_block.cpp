@@ -1,5 +1,5 @@
 // One small block of a transposing copy, tile by tile in registers. Built once per ISA.
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/simd_bytes.h"
 
 namespace tenon::cpu::TENON_ISA {
 
@@ -95,7 +95,6 @@ static TENON_INLINE void copy_bytes(void* to, const void* from, long count) {
 /// transposition. Of small elements, those of several rows are one lane.
 template <class T>
 struct SmallTile {
-  typedef T Row __attribute__((vector_size(VL * sizeof(T)), aligned(sizeof(T)), may_alias));
   static constexpr int rows_of_lane = 4 / sizeof(T);
   static constexpr int rows = VL * rows_of_lane, cols = VL;
   /// Of the rows of a lane, VL columns. Behind the last row, it is repeated.
@@ -104,7 +103,7 @@ struct SmallTile {
     TENON_UNROLL
     for (int part = 0; part < rows_of_lane; part++) {
       const T* const row = source + (part < last ? part : last) * source_stride;
-      lanes |= __builtin_convertvector(*reinterpret_cast<const Row*>(row), vu) << (8 * sizeof(T) * part);
+      lanes |= reinterpret_cast<vu>(widen(load(row))) << (8 * sizeof(T) * part);
     }
     return reinterpret_cast<vf>(lanes);
   }

@@ -30,6 +30,23 @@ Place place_of(const ConvAxis& a, long pixel, long tap) {
   return {at, at >= 0 && at < a.in};
 }
 
+/// A tap of the pixels [first, first + count) of a row of the result.
+template <class T>
+void lay_out_line(const ConvAxis& a, const T* row, long tap, long first, long count, T* to) {
+  const long at = first * a.stride - a.pad_before + tap * a.dilation;  // of the first pixel
+  const auto pixels_below = [&](long place) {
+    return std::clamp(place <= at ? 0 : (place - at + a.stride - 1) / a.stride, 0L, count);
+  };
+  const long begin = pixels_below(0), end = pixels_below(a.in);
+  std::fill_n(to, begin, T{});
+  if (a.stride == 1) {
+    std::copy_n(row + at + begin, end - begin, to + begin);
+  } else {
+    for (long i = begin; i < end; ++i) to[i] = row[at + i * a.stride];
+  }
+  std::fill_n(to + end, count - end, T{});
+}
+
 /// to[tap][pixel] of one channel, for pixels [first, first + count) of the result: row by row of it.
 template <class T>
 void lay_out(const ConvShape& s, const T* channel, long first, long count, T* to) {
@@ -48,10 +65,7 @@ void lay_out(const ConvShape& s, const T* channel, long first, long count, T* to
         continue;
       }
       const T* const row = channel + (d.at * s.h.in + h.at) * s.w.in;
-      for (long i = 0; i < length; ++i) {
-        const Place w = place_of(s.w, x + i, tap_w);
-        line[i] = w.inside ? row[w.at] : T{};
-      }
+      lay_out_line(s.w, row, tap_w, x, length, line);
     }
   }
 }

@@ -6,6 +6,13 @@
 #include "kernels/cpu/simd_lanes.h"
 
 namespace tenon::cpu::TENON_ISA {
+
+/// Of transpose_block.cpp: target[c][r] = source[r][c].
+void transpose_block(long rows, long cols, const float* source, long source_stride, float* target,
+                     long target_stride);
+void transpose_block_u64(long rows, long cols, const std::uint64_t* source, long source_stride,
+                         std::uint64_t* target, long target_stride);
+
 namespace {
 
 template <class T>
@@ -44,7 +51,7 @@ struct Count {
 
 constexpr int few_rows = 3;
 constexpr int columns_at_once = 4;  // of dot products
-constexpr int typed_tile_rows = vector_registers == 32 ? 12 : 5;
+constexpr int typed_tile_rows = vector_registers == 32 ? 12 : 6;
 static_assert(typed_tile_rows <= typed_most_rows);
 
 /// `Columns` dot products of a row of A with columns of B that are contiguous.
@@ -184,6 +191,16 @@ static void pack_columns(const TypedProduct<T>& p, const Panels<T>& panels, T* t
   for (long n = panels.first; n < panels.last; n += wide) {
     const long columns = panels.last - n < wide ? panels.last - n : wide;
     const T* b = p.b + panels.k * p.b_row + n * p.b_column;
+    if (p.b_row == 1 && columns == wide) {
+      if constexpr (sizeof(T) == 8)
+        transpose_block_u64(wide, panels.depth, reinterpret_cast<const std::uint64_t*>(b), p.b_column,
+                            reinterpret_cast<std::uint64_t*>(to), wide);
+      else
+        transpose_block(wide, panels.depth, reinterpret_cast<const float*>(b), p.b_column,
+                        reinterpret_cast<float*>(to), wide);
+      to += panels.depth * wide;
+      continue;
+    }
     for (long d = 0; d < panels.depth; d++, b += p.b_row, to += wide) {
       if (p.b_column == 1 && columns == wide) {
         W::store(to, W::load(b));

@@ -41,7 +41,8 @@ TEST_P(LoopTypes, OneOperatorOnFloatsOf16BitsWhereTheyLie) {
             buffers.set(0, n, {.real = -HUGE_VAL});
           });
         }
-      for (const Prim prim : {Prim::neg, Prim::abs, Prim::floor, Prim::ceil, Prim::trunc, Prim::round}) {
+      for (const Prim prim : {Prim::neg, Prim::abs, Prim::floor, Prim::ceil, Prim::trunc, Prim::round,
+                              Prim::recip, Prim::rsqrt}) {
         LoopProgram p = program_over({5, n});
         LoopOperand rows_apart = dense(p, 0, dtype);
         rows_apart.strides[0] += 3;
@@ -184,6 +185,38 @@ TEST_P(LoopTypes, QuotientsOfLargeIntegersAreExact) {
     }
 }
 
+TEST_P(LoopTypes, CastsBetweenFloatsAndLargeIntegers) {
+  std::vector<double> reals = {0, -0.0, 0.5, -0.5, 1.5, -2.75, 4294967296.5, -4294967297.0};
+  std::vector<std::int64_t> wholes = {0, 1, -1, 1 << 24, (1 << 24) + 1};
+  for (const int bits : {31, 32, 33, 50, 51, 52, 53, 54, 62})
+    for (const std::int64_t near : {-1, 0, 1})
+      for (const std::int64_t sign : {-1, 1}) {
+        wholes.push_back(sign * ((std::int64_t{1} << bits) + near));
+        reals.push_back(static_cast<double>(wholes.back()));
+      }
+  for (const double large : {0x1p63, -0x1p63, 0x1p64, 1e300, HUGE_VAL, std::nan("")}) reals.push_back(large);
+  wholes.push_back(std::numeric_limits<std::int64_t>::min());
+  wholes.push_back(std::numeric_limits<std::int64_t>::max());
+  for (const std::size_t count :
+       {std::size_t{5}, std::size_t{29}, wholes.size()}) {  // from small ones to all
+    const auto n = static_cast<std::int64_t>(count);
+    LoopProgram p = program_over({n});
+    const Reg whole = p.load(dense(p, 0, DType::i64)), f32 = p.load(dense(p, 1)),
+              f64 = p.load(dense(p, 2, DType::f64));
+    p.store(dense(p, 3), p.cast(DType::f32, whole));
+    p.store(dense(p, 4, DType::f64), p.cast(DType::f64, whole));
+    p.store(dense(p, 5, DType::i64), p.cast(DType::i64, f32));
+    p.store(dense(p, 6, DType::i64), p.cast(DType::i64, f64));
+    p.store(dense(p, 7, DType::u32), p.cast(DType::u32, f64));
+    expect_matches_reference(p, [&](LoopBuffers& b) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        b.set(0, i, {.whole = wholes[static_cast<std::size_t>(i)]});
+        for (const std::size_t side : {1, 2}) b.set(side, i, {.real = reals[static_cast<std::size_t>(i)]});
+      }
+    });
+  }
+}
+
 TEST_P(LoopTypes, ChainsAreTheirPrimitives) {
   for (const DType dtype : {DType::f32, DType::f64, DType::bf16})
     for (const std::int64_t n : {1, 15, 1025})
@@ -202,6 +235,14 @@ TEST_P(LoopTypes, ChainsAreTheirPrimitives) {
         store(9, p.prim(Prim::add, y, p.prim(Prim::mul, w, p.prim(Prim::sub, x, w))));
         store(10, p.prim(Prim::mul, y, p.prim(Prim::mul, x, w)));
         store(11, p.prim(Prim::abs, p.prim(Prim::sub, w, x)));
+        const auto clamped = [&] { return p.prim(Prim::min, p.prim(Prim::max, x, w), y); };
+        store(12, p.prim(Prim::sub, x, clamped()));
+        store(13, p.prim(Prim::select, p.prim(Prim::isnan, x), y, clamped()));
+        store(14, p.prim(Prim::select, p.prim(Prim::le, p.prim(Prim::abs, x), w), y, x));
+        for (const Prim test : {Prim::lt, Prim::le}) {
+          const Reg square = p.prim(Prim::mul, w, p.prim(Prim::mul, x, x)), line = p.prim(Prim::sub, x, y);
+          store(test == Prim::lt ? 15 : 16, p.prim(Prim::select, p.prim(test, x, y), square, line));
+        }
         expect_matches_reference(p, [&](LoopBuffers& b) {
           b.set(0, n, {.real = std::nan("")});
           b.set(0, 0, {.real = -0.0});

@@ -1,0 +1,48 @@
+// Casts between floats and integers of 64 bits by the bits of doubles: vector code where an ISA has no
+// instruction for them. Part of loop_ops_types.cpp, built once per ISA.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/cpu/loop_pieces.h"
+#include "kernels/cpu/simd.h"
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+#if defined(__AVX512DQ__) || defined(__aarch64__)
+inline constexpr bool has_wide_casts = true;
+#else
+inline constexpr bool has_wide_casts = false;
+#endif
+
+/// The double nearest to x: both halves are exact beside a power of two, and their sum is rounded once.
+TENON_INLINE double double_of(std::int64_t x) {
+  const auto bits = static_cast<std::uint64_t>(x);
+  constexpr std::uint64_t low = 0x4330000000000000, high = 0x4530000080000000;  // 2^52, 2^84 + 2^63
+  constexpr auto together = __builtin_bit_cast(double, 0x4530000080100000);
+  return (__builtin_bit_cast(double, high ^ (bits >> 32)) - together) +
+         __builtin_bit_cast(double, low | (bits & 0xffffffffu));
+}
+/// x cut to an integer, for |x| < 2^51.
+TENON_INLINE std::int64_t integer_of(double x) {
+  constexpr double whole = 0x1.8p52;  // the last bit of such a double is a one
+  return __builtin_bit_cast(std::int64_t, __builtin_trunc(x) + whole) -
+         __builtin_bit_cast(std::int64_t, whole);
+}
+
+/// Are they integers that a double has, or floats that integer_of takes?
+TENON_INLINE bool fit_doubles(const std::int64_t* a, long n) {
+  std::uint64_t large = 0;
+  for (long i = 0; i < n; ++i) large |= (static_cast<std::uint64_t>(a[i]) + (1ull << 53)) >> 54;
+  return large == 0;
+}
+template <class T>
+TENON_INLINE bool fit_doubles(const T* a, long n) {
+  std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t> others = 0;
+  for (long i = 0; i < n; ++i) others += (a[i] > T(-0x1p51)) & (a[i] < T(0x1p51)) ? 0 : 1;
+  return others == 0;
+}
+
+}  // namespace
+}  // namespace tenon::cpu::TENON_ISA
