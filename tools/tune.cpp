@@ -176,6 +176,7 @@ void add_tune(CLI::App& app, int& exit_code) {
   o->model.add_run(*verb);
   verb->get_option("model")->required(false);
   verb->remove_option(verb->get_option("--tuning"));
+  verb->remove_option(verb->get_option("--weights-memory"));
   verb->add_option("--budget", o->budget, "Seconds to measure for")
       ->capture_default_str()
       ->check(number_from(1));

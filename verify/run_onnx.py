@@ -159,6 +159,8 @@ def main(model, folder, names):
     options.log_severity_level = 4
     # By default it rounds the other factor of a dequantised weight to 8 bits: 1 keeps float32.
     options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
+    # By default sums of products of bytes saturate on CPUs without a dot product of them (AVX2): 1 keeps them exact.
+    options.add_session_config_entry("session.x64quantprecision", "1")
     try:
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as e:
