@@ -8,17 +8,13 @@ namespace {
 struct Floats {
   static constexpr bool sums_are_integers = false;
   static constexpr bool makes_codes = false;
-  static constexpr int depth = 1, passes = 1;
+  static constexpr int depth = 1;
   static constexpr int vector_words = VL;
   using Stored = vf;
   static TENON_INLINE vf load(const float* p) { return TENON_ISA::load(p); }
   template <int>
   static TENON_INLINE vf factor(vf stored) {
     return stored;
-  }
-  template <int>
-  static TENON_INLINE vf of_a(vf x) {
-    return x;
   }
   static TENON_INLINE vf add(vf sum, vf x, vf factor) { return sum + x * factor; }
 };
@@ -40,43 +36,31 @@ struct BfloatPairs : Floats {
   }
 };
 
-// Pairs of 16 bits, of which each is multiplied and both products are added.
-typedef std::int16_t pairs __attribute__((vector_size(VL * 4)));
-typedef std::uint16_t unsigned_pairs __attribute__((vector_size(VL * 4)));
-static TENON_INLINE vi sum_of_products(pairs a, pairs b) {
-#if defined(__AVX512F__)
-  return reinterpret_cast<vi>(_mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
-#elif defined(__AVX2__) && TENON_VL == 8
-  return reinterpret_cast<vi>(_mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
-#elif defined(__SSE2__) && TENON_VL == 4
-  return reinterpret_cast<vi>(_mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
-#else
-  const vi first = reinterpret_cast<vi>(a), second = reinterpret_cast<vi>(b);
-  return (first << 16 >> 16) * (second << 16 >> 16) + (first >> 16) * (second >> 16);
-#endif
-}
-
-// Bytes 0 and 2 of each word as pairs of 16 bits, then 1 and 3: registers hold the factors of one pass.
+// Bytes 0 and 2 of each word, then 1 and 3, as pairs of 16 bits.
 struct Bytes : Floats {
   static constexpr bool sums_are_integers = true;
-  static constexpr int passes = 2;
-  template <int Pass>
-  static TENON_INLINE vf factor(vf stored) {
-    const auto bytes = reinterpret_cast<pairs>(stored);
-    return reinterpret_cast<vf>((Pass == 0 ? bytes << 8 : bytes) >> 8);
-  }
-  template <int Pass>
-  static TENON_INLINE vf of_a(vf x) {
-    if constexpr (Pass == 0) return reinterpret_cast<vf>(reinterpret_cast<vu>(x) & 0x00ff00ffu);
-    return reinterpret_cast<vf>(reinterpret_cast<unsigned_pairs>(x) >> 8);
-  }
+  static constexpr bool makes_codes = false;
   static TENON_INLINE vf add(vf sum, vf x, vf factor) {
-    const vi products = sum_of_products(reinterpret_cast<pairs>(x), reinterpret_cast<pairs>(factor));
-    sum = reinterpret_cast<vf>(reinterpret_cast<vi>(sum) + products);
-#if defined(__x86_64__) && TENON_VL <= 8
-    asm("" : "+x"(sum));  // else the compiler keeps products to add them in another order
+    const vu a = reinterpret_cast<vu>(x), b = reinterpret_cast<vu>(factor), s = reinterpret_cast<vu>(sum);
+    const vu even = a & 0x00ff00ffu, odd = (a >> 8) & 0x00ff00ffu;
+#if defined(__AVX512F__)
+    const auto word = reinterpret_cast<__m512i>(b);
+    const __m512i low = _mm512_srai_epi16(_mm512_slli_epi16(word, 8), 8), high = _mm512_srai_epi16(word, 8);
+    const vu products = reinterpret_cast<vu>(_mm512_madd_epi16(reinterpret_cast<__m512i>(even), low)) +
+                        reinterpret_cast<vu>(_mm512_madd_epi16(reinterpret_cast<__m512i>(odd), high));
+#elif defined(__AVX2__) && TENON_VL == 8
+    const auto word = reinterpret_cast<__m256i>(b);
+    const __m256i low = _mm256_srai_epi16(_mm256_slli_epi16(word, 8), 8), high = _mm256_srai_epi16(word, 8);
+    const vu products = reinterpret_cast<vu>(_mm256_madd_epi16(reinterpret_cast<__m256i>(even), low)) +
+                        reinterpret_cast<vu>(_mm256_madd_epi16(reinterpret_cast<__m256i>(odd), high));
+#else
+    const auto signed_byte = [](vu at_the_top) {
+      return reinterpret_cast<vu>(reinterpret_cast<vi>(at_the_top) >> 24);
+    };
+    const vu products = (even & 0xffffu) * signed_byte(b << 24) + (odd & 0xffffu) * signed_byte(b << 16) +
+                        (even >> 16) * signed_byte(b << 8) + (odd >> 16) * signed_byte(b);
 #endif
-    return sum;
+    return reinterpret_cast<vf>(s + products);
   }
 };
 

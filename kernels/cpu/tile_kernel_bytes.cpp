@@ -9,17 +9,13 @@ namespace {
 struct DotOfBytes {
   static constexpr bool sums_are_integers = true;
   static constexpr bool makes_codes = true;
-  static constexpr int depth = 1, passes = 1;
+  static constexpr int depth = 1;
   static constexpr int vector_words = VL;
   using Stored = vf;
   static TENON_INLINE vf load(const float* p) { return TENON_ISA::load(p); }
   template <int>
   static TENON_INLINE vf factor(vf stored) {
     return stored;
-  }
-  template <int>
-  static TENON_INLINE vf of_a(vf x) {
-    return x;
   }
   static TENON_INLINE vf add(vf sum, vf x, vf factor) {
     return reinterpret_cast<vf>(_mm512_dpbusd_epi32(

@@ -74,10 +74,7 @@ static TENON_INLINE void scale_integers(vf (&sum)[Rows][Vectors], const float* s
 //   vector_words      words of B in a vector of columns
 //   Stored            what is loaded of B for a vector of columns
 //   load(p)           -> Stored
-//   passes            over the words of A in a step
-//   factor<part>(stored), of_a<part>(x) -> a vector of columns, and what it is multiplied by, for each pass
-//   of
-//                     each word in turn
+//   factor<k>(stored) -> a vector of columns for word k
 //   add(sum, x, factor)
 //   sums_are_integers
 //   makes_codes       then store_codes(t, col, sum, last_lanes) does what Tile::codes says
@@ -89,23 +86,19 @@ static TENON_INLINE void add_step(vf (&sum)[Rows][Vectors], const Pointers& a, l
   for (int j = 0; j < Vectors; j++) {
     stored[j] = Form::load(b + j / panel_vectors * b_panel_stride + j % panel_vectors * Form::vector_words);
   }
-  const auto add_part = [&]<int Part>(long at) __attribute__((always_inline)) {
+  const auto add_word = [&]<int Word>() __attribute__((always_inline)) {
     vf factor[Vectors];
     TENON_UNROLL
-    for (int j = 0; j < Vectors; j++) factor[j] = Form::template factor<Part>(stored[j]);
+    for (int j = 0; j < Vectors; j++) factor[j] = Form::template factor<Word>(stored[j]);
     TENON_UNROLL
     for (int i = 0; i < Rows; i++) {
-      const vf x = Form::template of_a<Part>(broadcast(a.at(i, at + Part / Form::passes)));
+      const vf x = broadcast(a.at(i, k + Word));
       TENON_UNROLL
       for (int j = 0; j < Vectors; j++) sum[i][j] = Form::add(sum[i][j], x, factor[j]);
     }
   };
-  add_part.template operator()<0>(k);
-  if constexpr (Depth * Form::passes == 2) {
-    // A second pass reads the words of A again: no registers are left to keep them.
-    if constexpr (Form::passes == 2) asm("" : "+r"(k));
-    add_part.template operator()<1>(k);
-  }
+  add_word.template operator()<0>();
+  if constexpr (Depth == 2) add_word.template operator()<1>();
 }
 
 template <class Form, int Rows, int Vectors, bool Uniform>
