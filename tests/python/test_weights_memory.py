@@ -22,7 +22,7 @@ def test_small_keeps_less_and_computes_the_same(run, tmp_path, model):
     run("convert", "model.pt", "-o", model, code=0)
     kept = {}
     for memory in ("fast", "small"):
-        run("profile", model, "--input", "x=x.npy", "--iters", 3, "--weights-memory", memory, "--json", "p.json", code=0)
+        run("profile", model, "--input", "input=x.npy", "--iters", 3, "--weights-memory", memory, "--json", "p.json", code=0)
         kept[memory] = json.loads((tmp_path / "p.json").read_text())
     filters, matrix = 64 * 64 * 9 * 4, 64 * 4096 * 4
     assert kept["fast"]["packed_bytes"] > 2 * filters + matrix
