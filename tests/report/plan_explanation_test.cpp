@@ -14,26 +14,27 @@ std::string explanation_of(std::string_view text) {
   return explanation(*session.plan_with_stages(inputs_of(*graph, {})));
 }
 
+// Columns fill the panels of every instruction set.
 TEST(PlanExplanation, ListsTheCandidatesOfEachStepWithEstimates) {
-  EXPECT_EQ(explanation_of(R"(graph g(%x: f32[4,8,8], %y: f32[4,8,8]) {
-  @w: f32[8,8]
-  %1 = matmul(%x, %y) : f32[4,8,8]
-  %2, %3 = sort(%1) : f32[4,8,8], i64[4,8,8]
-  %4 = linear(%2, @w) : f32[4,8,8]
+  EXPECT_EQ(explanation_of(R"(graph g(%x: f32[4,8,32], %y: f32[4,32,32]) {
+  @w: f32[32,32]
+  %1 = matmul(%x, %y) : f32[4,8,32]
+  %2, %3 = sort(%1) : f32[4,8,32], i64[4,8,32]
+  %4 = linear(%2, @w) : f32[4,8,32]
   return %4
 })"),
             R"(plan g
-      0 matmul -> f32[4,8,8]
-      > batched gemm                        0.892 us  4.10 KFLOP  3.00 KiB  4 of 8x8x8  scratch 1.00 KiB  (the least estimate)
-        reference                            7.63 us  4.10 KFLOP  3.00 KiB
-    1-2 sort -> f32[4,8,8], i64[4,8,8]
-      > sort                                    2 us  4.00 KiB  64x4x1  scratch 1.06 KiB  (the least estimate)
-        reference                            4.05 us  4.00 KiB
-    3-4 linear -> f32[4,8,8]
-        batched gemm                          1.1 us  4.10 KFLOP  2.25 KiB  4 of 8x8x8  scratch 1.00 KiB
-      > gemm                                0.484 us  4.10 KFLOP  2.25 KiB  32x8x8  packed weights 512 B  (the least estimate)
-        packing gemm                        0.487 us  4.10 KFLOP  2.25 KiB  32x8x8  scratch 1.00 KiB
-        reference                            7.25 us  4.10 KFLOP  2.25 KiB
+      0 matmul -> f32[4,8,32]
+      > batched gemm                         2.03 us  65.5 KFLOP  24.0 KiB  4 of 8x32x32  (the least estimate)
+        reference                            79.8 us  65.5 KFLOP  24.0 KiB
+    1-2 sort -> f32[4,8,32], i64[4,8,32]
+      > sort                                 6.79 us  16.0 KiB  256x4x1  scratch 1.06 KiB  (the least estimate)
+        reference                            10.2 us  16.0 KiB
+    3-4 linear -> f32[4,8,32]
+        batched gemm                         2.19 us  65.5 KFLOP  12.0 KiB  4 of 8x32x32  scratch 4.00 KiB
+      > gemm                                 1.26 us  65.5 KFLOP  12.0 KiB  32x32x32  packed weights 4.00 KiB  (the least estimate)
+        packing gemm                          1.3 us  65.5 KFLOP  12.0 KiB  32x32x32  scratch 4.00 KiB
+        reference                            73.7 us  65.5 KFLOP  12.0 KiB
 )");
 }
 

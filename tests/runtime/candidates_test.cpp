@@ -88,7 +88,7 @@ TEST(Candidates, ThoseWithLeastWeightsKeepThemOnceAtMost) {
   const auto graph = graph_of(R"(graph g(%x: f32[1,64,32,32], %y: f32[8,64]) {
   @w: f32[64,64,3,3]
   @v: f32[64,64]
-  %1 = conv(%x, @w, padding=[1,1]) : f32[1,64,32,32]
+  %1 = conv(%x, @w, pad=[1,1,1,1]) : f32[1,64,32,32]
   %2 = linear(%y, @v) : f32[8,64]
   return %1, %2
 })");
