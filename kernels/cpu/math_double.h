@@ -79,13 +79,14 @@ static TENON_INLINE double double_exp_of_parts(const DoubleExpParts& e, bool is_
 }
 static TENON_INLINE double double_exp(double x) {
   const double result = double_exp_of_parts(double_exp_parts(double_clamp(x, -746, 710)), x < -708);
-  return x > 0x1.62e42fefa39efp9 ? __builtin_inf() : result;  // ln of the largest number
+  constexpr double ln_of_largest = 0x1.62e42fefa39efp9;
+  return x <= ln_of_largest ? result : x + __builtin_inf();  // NaN, too, whose bits made some number of n
 }
 static TENON_INLINE double double_exp2(double x) {
   const double clamped = double_clamp(x, -1080, 1030), sum = clamped + double_magic;
   const double r = (clamped - (sum - double_magic)) * 0x1.62e42fefa39efp-1;
   const double result = double_exp_of_parts(double_exp_parts_of(r, sum), x < -1021);
-  return x >= 1024 ? __builtin_inf() : result;
+  return x < 1024 ? result : x + __builtin_inf();
 }
 /// For x <= 300: 2^n (e^r - 1) + (2^n - 1).
 static TENON_INLINE double double_expm1_below(double x) {

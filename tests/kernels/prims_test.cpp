@@ -238,11 +238,14 @@ std::vector<T> special_values() {
     constexpr T big = std::numeric_limits<T>::max();
     constexpr T infinite = std::numeric_limits<T>::infinity();
     constexpr T small = std::numeric_limits<T>::min();
-    return {0,       T(-0.0),   1,        -1,        T(0.5),
-            T(-0.5), T(1.5),    T(2.5),   T(-2.5),   3,
-            -3,      T(0.3),    T(-7.7),  20,        -20,
-            100,     -100,      big,      -big,      small,
-            -small,  small / 4, infinite, -infinite, std::numeric_limits<T>::quiet_NaN()};
+    const T of_all_bits = std::is_same_v<T, double> ? static_cast<T>(std::nan("0xfffffffffffff"))
+                                                    : static_cast<T>(std::nanf("0x3fffff"));
+    return {0,          T(-0.0),   1,        -1,        T(0.5),
+            T(-0.5),    T(1.5),    T(2.5),   T(-2.5),   3,
+            -3,         T(0.3),    T(-7.7),  20,        -20,
+            100,        -100,      big,      -big,      small,
+            -small,     small / 4, infinite, -infinite, std::numeric_limits<T>::quiet_NaN(),
+            of_all_bits};
   }
 }
 

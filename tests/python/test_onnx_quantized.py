@@ -60,7 +60,9 @@ IMAGES = [
     Case("channels last", "NhwcMaxPool", [X], {"kernel_shape": [3, 2], "strides": [2, 1]}),
     Case("", "QLinearConv", [X, *at(0.02, 120), *FILTERS, *at(0.1, 90), OFFSETS], WINDOWS, domain=""),
     Case("same size", "QLinearConv", [X, *at(0.02, 120), *FILTERS, *at(0.1, 90)], {"auto_pad": "SAME_UPPER", "strides": [2, 2]}, domain=""),
-    Case("channels last", "QLinearConv", [X.transpose(0, 2, 3, 1).copy(), *at(0.02, 120), *FILTERS, *at(0.1, 90)], {**WINDOWS, "channels_last": 1}),
+    # Filters of 7 bits: sums of 8 bits saturate in ONNX Runtime's own on CPUs with AVX2, whatever it is asked for.
+    Case("channels last", "QLinearConv", [X.transpose(0, 2, 3, 1).copy(), *at(0.02, 120), weight(FILTERS[0] // 2), *FILTERS[1:], *at(0.1, 90)],
+         {**WINDOWS, "channels_last": 1}),
 ]
 
 
@@ -81,7 +83,7 @@ GEMMS = [
 @pytest.mark.parametrize("case", ELEMENTS + IMAGES + GEMMS, ids=lambda c: c.id)
 def test_codes(tenon, tmp_path, case):
     model, feeds = case.model(), case.feeds()
-    assert_codes(run_tenon(tenon, model, feeds, tmp_path), run_onnxruntime(model, feeds))
+    assert_codes(run_tenon(tenon, model, feeds, tmp_path), run_onnxruntime(model, feeds, exact_bytes=True))
 
 
 A, BIAS = f32(2, 5, 8), weight(f32(6))
@@ -146,7 +148,7 @@ FLOATS += [
 @pytest.mark.parametrize("case", FLOATS, ids=lambda c: c.id)
 def test_floats(tenon, tmp_path, case):
     model, feeds = case.model(), case.feeds()
-    assert_equal(run_tenon(tenon, model, feeds, tmp_path), run_onnxruntime(model, feeds))
+    assert_equal(run_tenon(tenon, model, feeds, tmp_path), run_onnxruntime(model, feeds, exact_bytes=True))
 
 
 SIZES = {"K": 32, "N": 6, "block_size": 32}
