@@ -267,6 +267,7 @@ std::vector<int> stream_counts(std::string_view list) {
 /// Before minutes of work.
 void check_options(const ProfileVerb& o) {
   if (!o.stored.empty()) load_recording(o.stored);
+  if (!o.records.empty()) check_takes_records(o.records);
   if (o.max_slowdown > 0 && !o.compares_sides() && o.stored.empty())
     throw error("there is nothing to compare with")
         .at("--max-slowdown")

@@ -110,7 +110,7 @@ int tune_model(TuneVerb o, const CLI::App& verb) {
   if (!o.merged.empty()) return merge(o, verb);
   if (o.json != "-") check_is_file(o.json);
   check_outputs_apart({o.json, o.output, o.cache, o.records});
-  if (!o.records.empty()) check_writable(o.records);
+  if (!o.records.empty()) check_writable(o.records), check_takes_records(o.records);
   if (!o.cache.empty()) check_writable(o.cache);
   if (!o.output.empty() && !o.output.ends_with(".tenon"))
     throw error("'{}' is no name for an artifact", o.output).at("--output").hint("end it in .tenon");

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -119,6 +120,19 @@ std::string record_lines(std::span<const MeasuredStep> steps, std::span<const do
     text += step.dump() + "\n";
   }
   return text;
+}
+
+void check_takes_records(const std::filesystem::path& file) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(file, unknown)) return;
+  std::ifstream in(file);
+  std::string first;
+  if (!std::getline(in, first)) return;
+  const json line = json::parse(first, nullptr, false);
+  if (line.is_object() && line.value("schema", json()) == schema) return;
+  throw error("this file holds no records (tenon.record/1), to which more could be added")
+      .at(file.string())
+      .hint("name a new file");
 }
 
 std::vector<StepRecord> load_records(const std::filesystem::path& file, const MachineDescription& machine,

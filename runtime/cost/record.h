@@ -20,6 +20,9 @@ struct MeasuredStep {
 std::string record_lines(std::span<const MeasuredStep>, std::span<const double> latency_ms,
                          const MachineDescription&, int threads);
 
+/// Throws Error where lines cannot be added to the file: it is there, and begins with something else.
+void check_takes_records(const std::filesystem::path& file);
+
 /// The names that the features have in JSON, with their values.
 nlohmann::ordered_json to_json(const Features&, bool with_device);
 /// The fields that a profile has of a step's features.

@@ -20,6 +20,19 @@ def model(tmp_path):
     return "model.onnx"
 
 
+def test_records_are_added_to_records_only(run, tmp_path, model):
+    run("convert", model, code=0)
+    for verb, text in (("profile", '{"schema": "tenon.tuning/1"}\n'), ("tune", "words\n"), ("profile", "[1]\n")):
+        (tmp_path / "other.jsonl").write_text(text)
+        assert "holds no records" in run(verb, "model.tenon", "--contribute", "other.jsonl", code=2)
+        assert (tmp_path / "other.jsonl").read_text() == text
+    (tmp_path / "new.jsonl").touch()
+    run("profile", "model.tenon", "--iters", 3, "--contribute", "new.jsonl", code=0)
+    lines = len((tmp_path / "new.jsonl").read_text().splitlines())
+    run("profile", "model.tenon", "--iters", 3, "--contribute", "new.jsonl", code=0)
+    assert lines > 1 and len((tmp_path / "new.jsonl").read_text().splitlines()) == 2 * lines
+
+
 def test_choices_are_kept_and_used(run, tmp_path, model):
     run("convert", model, code=0)
     (tmp_path / "kept").mkdir()
