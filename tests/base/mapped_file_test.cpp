@@ -1,13 +1,18 @@
-// A file beneath a folder: no path and no link leads out of it, even one that is put there meanwhile.
+// A file beneath a folder: no path and no link leads out of it, even one that is put there meanwhile. Pages
+// that are given back.
 #include "base/mapped_file.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
+#include <numeric>
+#include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "base/temporary_path.h"
@@ -78,6 +83,21 @@ TEST_F(Beneath, ALinkThatIsPutThereMeanwhileDoesNotLeadOut) {
   }
   done = true;
   attacker.join();
+}
+
+TEST(MappedFile, PagesThatAreGivenBackAreReadAgain) {
+  const std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / "tenon_pages";
+  std::vector<char> data(100'000);
+  std::iota(data.begin(), data.end(), char{0});
+  std::ofstream(path, std::ios::binary).write(data.data(), static_cast<std::streamsize>(data.size()));
+  const auto file = MappedFile::open(path);
+  for (const auto& [first, count] : {std::pair{0, 100'000}, {1, 99'998}, {5000, 4096}, {7, 10}, {0, 0}}) {
+    give_back_pages(file->bytes().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
+    EXPECT_EQ(std::memcmp(file->bytes().data(), data.data(), data.size()), 0);
+  }
+  std::filesystem::remove(path);
+  give_back_pages(std::as_bytes(std::span(data)));  // of no file
+  EXPECT_EQ(data[99'999], static_cast<char>(99'999));
 }
 
 }  // namespace

@@ -1,15 +1,11 @@
-// What the kernel counts of this process: memory of its own, and pages of files that are given back.
+// What the kernel counts of this process.
 #include "base/process_memory.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
-#include <numeric>
-#include <span>
 #include <vector>
 
-#include "base/mapped_file.h"
 #include "tests/sanitized.h"
 
 namespace tenon {
@@ -29,21 +25,6 @@ TEST(ProcessMemory, CountsWhatIsWritten) {
   }
   EXPECT_LT(process_memory().own, before.own + many / 2);
   EXPECT_GE(process_memory().peak, before.own + many / 2);
-}
-
-TEST(MappedFile, PagesThatAreGivenBackAreReadAgain) {
-  const std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / "tenon_pages";
-  std::vector<char> data(100'000);
-  std::iota(data.begin(), data.end(), char{0});
-  std::ofstream(path, std::ios::binary).write(data.data(), static_cast<std::streamsize>(data.size()));
-  const auto file = MappedFile::open(path);
-  for (const auto& [first, count] : {std::pair{0, 100'000}, {1, 99'998}, {5000, 4096}, {7, 10}, {0, 0}}) {
-    give_back_pages(file->bytes().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
-    EXPECT_EQ(std::memcmp(file->bytes().data(), data.data(), data.size()), 0);
-  }
-  std::filesystem::remove(path);
-  give_back_pages(std::as_bytes(std::span(data)));  // of no file
-  EXPECT_EQ(data[99'999], static_cast<char>(99'999));
 }
 
 }  // namespace
