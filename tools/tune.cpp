@@ -86,14 +86,6 @@ int merge(TuneVerb o, const CLI::App& verb) {
   return 0;
 }
 
-// Those of the model alone.
-Tuning of_groups(const TuneReport& report, const Tuning& tuning, const Device& device, int threads) {
-  Tuning own(device, threads);
-  for (const TunedGroup& group : report.groups)
-    if (const TunedChoice* choice = tuning.find(group.key)) own.put(group.key, *choice);
-  return own;
-}
-
 // Steps that ran by their kernels' own rules, since features say nothing of schedules; the run as a whole,
 // which comes first, only where all did.
 std::string records_of(const Plan& plan, const RunSamples& samples, const MachineDescription& machine,
@@ -141,24 +133,25 @@ int tune_model(TuneVerb o, const CLI::App& verb) {
                       .agrees = agrees};
   const int threads = o.model.threads;
   std::optional<MachineDescription> machine;
-  std::string records;
   if (!o.records.empty()) {
     machine = describe_machine(device, RooflineCache(), std::span(&threads, 1));
     options.record = [&](const Plan& plan, const RunSamples& samples) {
-      records += records_of(plan, samples, *machine, threads);
+      append_to_file(o.records, records_of(plan, samples, *machine, threads));
     };
   }
+  Tuning found(device, threads);
+  options.keep = [&](const Tuning& so_far) {
+    found = so_far;
+    replace_lines(o.cache, [&](std::vector<TuningLines> kept) { return added(std::move(kept), found); });
+  };
   const TuneReport report = tune(model.graph, inputs, device, threads, tuning, options);
   progress.say("");
-  const Tuning found = of_groups(report, tuning, device, o.model.threads);
-  replace_lines(o.cache, [&](std::vector<TuningLines> kept) { return added(std::move(kept), found); });
   if (!o.output.empty()) {
     held = added({{held, o.model.path}}, found);
     save_artifact({model.graph, model.goldens, model.metadata}, o.output);
   }
   if (o.json != "-") fmt::print("{}", text_of(report));
   if (!o.json.empty()) write_text(o.json, to_json(report).dump(2) + "\n");
-  if (!o.records.empty()) append_to_file(o.records, records);
   if (o.json != "-")
     fmt::print("{}\n", o.output.empty()
                            ? fmt::format("kept in {}: use it with --tuning {}", o.cache, in_shell(o.cache))

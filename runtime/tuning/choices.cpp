@@ -40,11 +40,14 @@ void for_each_line(std::string_view lines, const std::string& where,
 }
 
 TunedChoice choice_of(const json& j) {
-  return {.group = j.at("group"),
-          .candidate = j.at("candidate"),
-          .ms = j.at("ms"),
-          .incumbent_ms = j.at("incumbent_ms"),
-          .tried = j.value("tried", std::vector<std::string>())};
+  TunedChoice choice = {.group = j.at("group"),
+                        .candidate = j.at("candidate"),
+                        .ms = j.at("ms"),
+                        .incumbent_ms = j.at("incumbent_ms"),
+                        .tried = j.value("tried", std::vector<std::string>())};
+  if (choice.ms < 0 || choice.incumbent_ms < 0 || j.at("threads").get<int>() < 1)
+    throw error("a number that is none of a measurement");
+  return choice;
 }
 
 }  // namespace

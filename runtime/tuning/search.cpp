@@ -33,6 +33,7 @@ struct Open {
   bool is_worth_it = false;
   std::set<std::string> tried = {};
   TunedChoice best = {};
+  TunedChoice confirmed = {};  // by a search before this one; else the incumbent
   enum class Stage { kernels, settings, together, splits, done } stage = Stage::kernels;
   std::deque<std::string> left = {};  // of this stage
 };
@@ -57,6 +58,7 @@ class Search {
   Search(const std::shared_ptr<const Graph>& graph, std::span<const Tensor> inputs, const Device& device,
          int threads, Tuning& tuning, const TuneOptions& options)
       : inputs_(inputs),
+        device_(device),
         threads_(threads),
         tuning_(tuning),
         options_(options),
@@ -80,12 +82,14 @@ class Search {
       if (round.empty() || (number > 1 && !fits())) break;
       options_.progress(fmt::format("round {}, {:.0f} s left", number, seconds_until(after(1))));
       measure(round, seconds_until(end) / static_cast<double>(rounds_left()), fewest_blocks);
+      keep_unconfirmed();
     }
     for (const Open& open : open_) ++(open.stage == Open::Stage::done ? report_.measured : report_.left);
     options_.progress("confirming");
     confirm(after(0.85));
     options_.progress("comparing");
     settle(after(1));
+    options_.keep(found());
     return std::move(report_);
   }
 
@@ -164,6 +168,7 @@ class Search {
     const auto is_there = [&](const std::string& name) {
       return candidate_named(choice.candidates, name) || candidate_named(choice.splits, name);
     };
+    open.confirmed = tuned && is_there(tuned->candidate) ? *tuned : open.best;
     if (tuned && !options_.again && is_there(tuned->candidate)) {
       open.best = *tuned;
       open.tried = {tuned->tried.begin(), tuned->tried.end()};
@@ -351,6 +356,28 @@ class Search {
     }
   }
 
+  // For a search that is interrupted: what the next one need not try again.
+  void keep_unconfirmed() {
+    for (const Open& open : open_) {
+      if (open.tried.empty()) continue;
+      TunedChoice choice = open.confirmed;
+      if (choice.incumbent_ms == 0) choice.ms = choice.incumbent_ms = open.best.incumbent_ms;
+      std::set<std::string> tried = open.tried;
+      if (open.best.candidate != choice.candidate) tried.erase(open.best.candidate);
+      choice.tried = {tried.begin(), tried.end()};
+      tuning_.put(report_.groups[open.group].key, choice);
+    }
+    options_.keep(found());
+  }
+
+  // Of the graph's groups alone: `tuning_` holds those of other models, too.
+  Tuning found() const {
+    Tuning found(device_, threads_);
+    for (const TunedGroup& group : report_.groups)
+      if (const TunedChoice* choice = tuning_.find(group.key)) found.put(group.key, *choice);
+    return found;
+  }
+
   void put(Open& open, const std::string& candidate, double ms, double incumbent_ms) {
     open.best.candidate = candidate;
     open.best.ms = ms;
@@ -473,6 +500,7 @@ class Search {
   }
 
   std::span<const Tensor> inputs_;
+  const Device& device_;
   int threads_;
   Tuning& tuning_;
   const TuneOptions& options_;

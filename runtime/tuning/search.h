@@ -30,6 +30,9 @@ struct TuneOptions {
   std::function<void(const std::string& what)> progress = [](const std::string&) {};
   /// What was measured of a plan, of which each step ran by its kernel's own rule or not (Step::schedule).
   std::function<void(const Plan&, const RunSamples&)> record = [](const Plan&, const RunSamples&) {};
+  /// What is found so far, of this graph's groups alone: after each round and at the end. Until then what was
+  /// fastest in a round is neither taken nor tried: it is not confirmed yet.
+  std::function<void(const Tuning&)> keep = [](const Tuning&) {};
   /// Whether outputs of other kernels (the first) are as right as those of the incumbents.
   std::function<bool(const std::vector<Tensor>&, const std::vector<Tensor>&)> agrees =
       [](const auto&, const auto&) { return true; };

@@ -1,7 +1,9 @@
 """tenon tune: measured choices are kept, used where they were measured, and never change what is right."""
 
 import json
+import signal
 import subprocess
+import time
 
 import numpy as np
 import onnx
@@ -99,6 +101,20 @@ def test_searches_that_end_at_once_lose_no_line(run, tenon, tmp_path, model):
     assert [process.wait() for process in merging] == [0] * len(many)
     kept = sorted(json.loads(line)["threads"] for line in (tmp_path / "all.jsonl").read_text().splitlines())
     assert kept == list(many)
+
+
+def test_a_search_that_is_interrupted_keeps_its_rounds(run, tenon, tmp_path, model):
+    process = subprocess.Popen([tenon, "tune", model, "--budget", "600", "--cache", "cache.jsonl"], cwd=tmp_path)
+    while not (tmp_path / "cache.jsonl").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    process.wait()
+    kept = json.loads((tmp_path / "cache.jsonl").read_text())
+    run("tune", model, "--budget", "60", "--cache", "cache.jsonl", "--json", "tune.json", code=0)
+    (group,) = json.loads((tmp_path / "tune.json").read_text())["groups"]
+    assert not set(kept["tried"]) & {t["candidate"] for t in group["tried"]}
+    assert [p.name for p in tmp_path.iterdir() if "cache" in p.name] == ["cache.jsonl"]
 
 
 def test_what_is_wrong_is_said(run, tmp_path, model):

@@ -178,10 +178,19 @@ TEST(Tuning, ADeviceThatRoundsFactorsIsAnother) {
   EXPECT_TRUE(exact.choices().empty());
 }
 
+// The text with one part in the place of another, without the end of its line.
+std::string changed(std::string text, const std::string& part, const std::string& other) {
+  text.replace(text.find(part), part.size(), other);
+  text.pop_back();
+  return text;
+}
+
 TEST(Tuning, ALineThatIsNoneIsNamed) {
   Tuning good(cpu_device(), 1), tuning(cpu_device(), 1);
   good.put("0123456789abcdef", {.candidate = "gemm"});
-  for (const std::string bad : {"{}", "[1]", "no JSON", R"({"schema":"tenon.tuning/1"})"}) {
+  for (const std::string bad : {"{}", "[1]", "no JSON", R"({"schema":"tenon.tuning/1"})",
+                                changed(good.lines(), R"("ms":0.0)", R"("ms":-1.0)"),
+                                changed(good.lines(), R"("threads":1)", R"("threads":0)")}) {
     try {
       tuning.read(good.lines() + bad + "\n", "tuning.jsonl");
       ADD_FAILURE() << bad;
@@ -234,6 +243,31 @@ TEST(Tuning, EveryCandidateIsMeasuredOnceAndKept) {
   const TuneReport again =
       tune(graph, inputs, cpu_device(), 1, tuning, {.seconds = 60, .again = true, .most_blocks = 3});
   EXPECT_EQ(kernels_of(again.groups[0]), 3U);
+}
+
+// Interrupted after its first round: the cache then holds what was tried, but for what was fastest and is not
+// confirmed.
+TEST(Tuning, ASearchThatIsInterruptedGoesOnWhereItWas) {
+  const std::shared_ptr<const Graph> graph = graph_of(conv);
+  const std::vector<Tensor> inputs = inputs_of(*graph, {});
+  struct Interrupted {};
+  Tuning tuning(cpu_device(), 1), kept(cpu_device(), 1);
+  TuneOptions options = quick;
+  options.keep = [&](const Tuning& found) {
+    kept.read(found.lines(), "found");
+    throw Interrupted();
+  };
+  EXPECT_THROW(tune(graph, inputs, cpu_device(), 1, tuning, options), Interrupted);
+  ASSERT_EQ(kept.choices().size(), 1U);
+  const auto& [key, choice] = *kept.choices().begin();
+  const std::vector<std::string> tried = choice.tried;
+  const CandidateInfo& least = choice_of(*plan_of(conv)).candidates[choice_of(*plan_of(conv)).taken];
+  EXPECT_EQ(choice.candidate, candidate_name(least));
+
+  const TuneReport rest = tune(graph, inputs, cpu_device(), 1, kept, quick);
+  EXPECT_EQ(rest.measured, 1U);
+  for (const std::string& name : tried) EXPECT_FALSE(names_of(rest.groups[0]).contains(name)) << name;
+  EXPECT_EQ(names_of(rest.groups[0]).size() + tried.size(), kept.find(key)->tried.size());
 }
 
 // One step runs the region: what is tried in it is measured by the time of that step.
