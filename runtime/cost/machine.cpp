@@ -101,21 +101,26 @@ MachineDescription load_machine(const std::filesystem::path& file) {
   };
   if (!std::filesystem::exists(file)) throw wrong("there is no such file, and no device of this name");
   const std::string text = read_text(file);
+  const auto count = [&](const json& j, const char* name) {
+    const double value = j.at(name);
+    if (!(value >= 1 && value <= 1e6)) throw wrong(fmt::format("{} is not between 1 and 1e6", name));
+    return static_cast<int>(value);
+  };
   try {
     const json j = json::parse(text);
     if (j.at("schema") != schema) throw wrong("this is no description of a device (tenon.device/1)");
     MachineDescription m{.device = j.at("device"),
                          .hardware = j.at("hardware"),
                          .isa = j.at("isa"),
-                         .cores = j.at("cores"),
+                         .cores = count(j, "cores"),
                          .l2_bytes = j.at("l2_bytes"),
                          .l3_bytes = j.at("l3_bytes")};
-    if (!(std::min({static_cast<double>(m.cores), m.l2_bytes, m.l3_bytes}) > 0))
-      throw wrong("a size is not above 0");
+    if (!(std::min(m.l2_bytes, m.l3_bytes) > 0)) throw wrong("a size is not above 0");
     if (j.at("rates").empty()) throw wrong("there are no rates");
     for (const json& r : j.at("rates")) {
-      const Rates rates{
-          r.at("threads"), {r.at("gflops"), r.at("gbs"), r.at("l2_gbs"), r.at("l3_gbs")}, r.at("step_ms")};
+      const Rates rates{count(r, "threads"),
+                        {r.at("gflops"), r.at("gbs"), r.at("l2_gbs"), r.at("l3_gbs")},
+                        r.at("step_ms")};
       const Peak& p = rates.peak;
       constexpr double least_rate = 1e-3, most_ms = 1e6;
       if (!(std::min({p.gflops, p.gbs, p.l2_gbs, p.l3_gbs}) >= least_rate))
