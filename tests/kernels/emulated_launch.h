@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -19,7 +20,8 @@ namespace tenon::gpu {
 enum class Tool { plain, address, thread };
 
 /// TENON_RUN_GPU_KERNEL is the program of run_gpu_kernel.cpp, but for the tool's name; TENON_KERNEL_COMPILERS
-/// are g++ with its flags for waves of 32 and of 64 of each tool.
+/// are g++ with its flags for waves of 32 and of 64 of each tool; their headers stand in the program's
+/// folders.
 class EmulatedLaunch {
  public:
   EmulatedLaunch(const GpuCase& c, Tool tool, int wave) : case_(c), tool_(tool), wave_(wave) {
@@ -55,14 +57,21 @@ class EmulatedLaunch {
 
  private:
   void compile(const std::string& source, const std::set<std::string>& kernels) {
-    const std::string library = file(std::to_string(libraries_.size()) + ".so");
-    std::ofstream text(file("kernels.cpp"));
+    const std::string name = std::to_string(libraries_.size());
+    std::ofstream text(file(name + ".cpp"));
     text << source << "\nusing namespace tenon::gpu;\n";
     for (const std::string& kernel : kernels) text << "GPU_CPU_EXPORT(" << kernel << ")\n";
     text.close();
+    // By names in the folder: a cache of compiles knows them again.
     static constexpr const char* compilers[] = {TENON_KERNEL_COMPILERS};
-    said_ = run_command(compilers[2 * static_cast<int>(tool_) + wave_ / 64] + std::string(" -shared ") +
-                        file("kernels.cpp") + " -o " + library);
+    const std::string compiler = compilers[2 * static_cast<int>(tool_) + wave_ / 64];
+    const std::string header = TENON_RUN_GPU_KERNEL + suffix() + std::to_string(wave_);
+    if (!std::filesystem::exists(file("header")))
+      std::filesystem::create_directory_symlink(header, file("header"));
+    const std::string object = name + ".o", library = file(name + ".so");
+    said_ = run_command("cd " + folder_.path().string() + " && " + compiler +
+                        " -include header/emulation.h -MD -c " + name + ".cpp -o " + object + " && " +
+                        compiler + " -shared " + object + " -o " + library);
     libraries_[source] = library;
   }
 
@@ -72,7 +81,7 @@ class EmulatedLaunch {
   }
 
   std::string run_command(const std::string& command) {
-    const int status = std::system((command + " >" + file("log") + " 2>&1").c_str());
+    const int status = std::system(("{ " + command + "; } >" + file("log") + " 2>&1").c_str());
     if (status == 0) return "";
     std::stringstream log;
     log << "exit code " << WEXITSTATUS(status) << "\n" << std::ifstream(file("log")).rdbuf();

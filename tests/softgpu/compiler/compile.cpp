@@ -80,8 +80,6 @@ std::string flags(const Options& o) {
 
 std::string compiler() { return variable("SOFTGPU_CXX", SOFTGPU_COMPILER); }
 
-std::string include_flag(const fs::path& folder) { return " -I" + quoted(folder); }
-
 /// ---- the cache: images by what went into them
 
 fs::path cache_file(const Source& s, const Options& o) {
@@ -152,7 +150,7 @@ std::string kernel_table(const Source& s, const std::string& preprocessed) {
 
 bool run(const std::string& command, const WorkFolder& work, Compiled& result) {
   constexpr int not_found = 127;  // of the shell
-  const int status = system((command + " 2>" + quoted(work / "log")).c_str());
+  const int status = system(("{ " + command + "; } 2>" + quoted(work / "log")).c_str());
   result.log += read_file(work / "log");
   result.is_broken = WIFEXITED(status) && WEXITSTATUS(status) == not_found;
   return status == 0;
@@ -162,21 +160,24 @@ Compiled broken(const std::string& why) { return {"", "soft compiler: " + why + 
 
 /// The shared library's bytes; empty: it failed, as the result's log says.
 std::string build(const Source& s, const Options& o, const WorkFolder& work, Compiled& result) {
-  const std::string includes = include_flag(work / "headers") + include_flag(home() / "include");
   for (const auto& [name, text] : s.headers)
     if (name != "emulation.h") write_file(work / "headers" / name, text);
   write_file(work / "scan.cpp", "#include \"emulation.h\"\n" + body(s));
-  const std::string scan = compiler() + flags(o) + " -E -P" + include_flag(home() / "scan") + includes + " " +
-                           quoted(work / "scan.cpp") + " -o " + quoted(work / "scan.ii");
-  if (!run(scan, work, result)) return "";
-  write_file(work / "kernels.cpp",
-             "#include \"emulation.h\"\n" + body(s) + kernel_table(s, read_file(work / "scan.ii")));
-  const fs::path precompiled = home() / ("precompiled" + std::to_string(o.warp_size()));
-  const std::string build = compiler() + flags(o) + include_flag(precompiled) + includes +
-                            " -shared -nodefaultlibs -Wl,--as-needed " + quoted(work / "kernels.cpp") +
-                            " -o " + quoted(work / "kernels.so") +
-                            " -lm -lc -lgcc";  // libstdc++ takes a third of the time
-  return run(build, work, result) ? read_file(work / "kernels.so") : "";
+  // By names in the folder: a cache of compiles knows them again.
+  std::error_code failed;
+  fs::create_directory_symlink(home(), work / "softgpu", failed);
+  const std::string at_work = "cd " + quoted(work / "") + " && ", includes = " -Iheaders -Isoftgpu/include";
+  const std::string scan =
+      compiler() + flags(o) + " -E -P -Isoftgpu/scan" + includes + " scan.cpp -o scan.ii";
+  if (!run(at_work + scan, work, result)) return "";
+  write_file(work / "kernels.cpp", body(s) + kernel_table(s, read_file(work / "scan.ii")));
+  const std::string folder = "softgpu/precompiled" + std::to_string(o.warp_size());
+  const std::string precompiled = " -include " + folder + "/emulation.h -I" + folder;
+  const std::string build =
+      compiler() + flags(o) + precompiled + includes + " -MD -c kernels.cpp -o kernels.o";
+  const std::string link = compiler() + " -shared -nodefaultlibs -Wl,--as-needed kernels.o -o kernels.so " +
+                           "-lm -lc -lgcc";  // libstdc++ takes a third of the time
+  return run(at_work + build + " && " + link, work, result) ? read_file(work / "kernels.so") : "";
 }
 
 std::string make_image(const std::string& library, const std::string& architecture) {
