@@ -108,7 +108,7 @@ TENON_SCALAR double digamma(double x) {
   double reflected = 0;
   if (x < 0) {
     if (isinf(x) || x == floor(x)) return TENON_NAN;
-    reflected = pi / tan(pi * (x - floor(x)));  // tan(pi x) has period 1
+    reflected = pi / tan(pi * (x - floor(x + 0.5)));  // tan(pi x) has period 1
     x = 1 - x;
   }
   double shifted = 0;  // psi(x) = psi(x + 1) - 1 / x, up to where the asymptotic series has full precision

@@ -41,7 +41,7 @@ TENON_SCALAR double scaled_i(int order, double x) {
   const double a = fabs(x);
   if (isinf(a)) return 0;
   const double value =
-      a < bessel_far ? exp(-a) * series_i(order, a) : hankel_series(order, a, -1) / sqrt(2 * pi * a);
+      a < bessel_far ? exp(-a) * series_i(order, a) : hankel_series(order, a, -1) / sqrt(a) / sqrt(2 * pi);
   return order == 1 && x < 0 ? -value : value;
 }
 TENON_SCALAR double bessel_i(int order, double x) {
@@ -81,7 +81,7 @@ TENON_SCALAR double scaled_k(int order, double x) {
   if (!(x > 0)) return TENON_NAN;
   if (isinf(x)) return 0;
   if (x < 1) return exp(x) * series_k(order, x);
-  return x < bessel_far ? integral_k(order, x) : hankel_series(order, x, 1) * sqrt(pi / (2 * x));
+  return x < bessel_far ? integral_k(order, x) : hankel_series(order, x, 1) * sqrt(pi / 2 / x);
 }
 TENON_SCALAR double bessel_k(int order, double x) {
   return x > 0 && x < 1 ? series_k(order, x) : exp(-x) * scaled_k(order, x);

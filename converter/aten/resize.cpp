@@ -45,6 +45,7 @@ Shape target_size(Call& call, const Ref& x, std::vector<double>& scales) {
 
 Results resized(Call& call, InterpolateMode mode, bool takes_corners) {
   const Ref x = call.tensor(call.find("input") ? "input" : "self");
+  if (takes_corners && !is_float(x.dtype())) throw unsupported("resizing of {} by weights", x.type().str());
   Interpolate op{.mode = mode};
   op.output = target_size(call, x, op.scales);
   if (takes_corners) op.align_corners = call.flag("align_corners", false);

@@ -73,10 +73,13 @@ std::vector<Ref> integers_of(Call& call) {
 }
 Results gcd(Call& call) { return tenon::apply(Gcd{}, integers_of(call)); }
 Results lcm(Call& call) {
-  const auto x = integers_of(call);
+  std::vector<Ref> x = integers_of(call);
+  const DType dtype = x[0].dtype();
+  if (size_of(dtype) < 4)  // a product of C's ints, whose sign is taken before it is cut
+    for (Ref& operand : x) operand = cast(DType::i32, operand);
   const Ref divisor = tenon::apply(Gcd{}, x);
   const Ref none = equal(divisor, divisor.literal(0));
-  return abs(apply(FloorDiv{}, {x[0], where(none, divisor.literal(1), divisor)}) * x[1]);
+  return cast(dtype, abs(apply(FloorDiv{}, {x[0], where(none, divisor.literal(1), divisor)}) * x[1]));
 }
 
 constexpr AtenEntry special_table[] = {

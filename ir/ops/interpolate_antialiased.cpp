@@ -67,7 +67,8 @@ struct Coverage {
     const double scale = op.scales.empty() ? 0 : op.scales[axis];
     const X one = like(in, 1);
     if (op.align_corners) return where(out > one, (in - 1.0) / maximum(out - 1.0, one), like(in, 0));
-    return scale > 0 ? like(in, 1 / scale) : in / out;
+    // PyTorch copies an axis that keeps its size, whatever the scale that led to it.
+    return scale > 0 ? where(equal(in, out), one, like(in, 1 / scale)) : in / out;
   }
   X spread() const { return maximum(step(), like(in, 1)); }
   X centre(const X& i) const { return (i + 0.5) * step(); }

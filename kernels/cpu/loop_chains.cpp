@@ -1,4 +1,5 @@
 // Recognises chains of primitives that have a loop of their own.
+#include <algorithm>
 #include <optional>
 
 #include "kernels/cpu/loop_patterns.h"
@@ -10,7 +11,11 @@ namespace {
 class Chains : LoopPatterns {
  public:
   Chains(const LoopProgram& program, LoopMode mode)
-      : LoopPatterns(program), varies_(varies_over_row(program)), by_rows_(mode == LoopMode::rows) {
+      : LoopPatterns(program),
+        varies_(varies_over_row(program)),
+        by_rows_(mode == LoopMode::rows),
+        rounds_(std::ranges::any_of(program.code.instructions,
+                                    [&](const Instruction& i) { return is_rounding(program, i); })) {
     // A difference whose squares are summed is computed there once more, and not read from a register.
     for (const Instruction& i : program.code.instructions)
       if (i.op == LoopOp::reduce && is_sum_of_squared_differences(i))
@@ -46,6 +51,12 @@ class Chains : LoopPatterns {
   using Match = std::optional<LoopNode>;
 
   static std::size_t index(Reg r) { return static_cast<std::size_t>(r); }
+  /// To an integer, of either kind of type.
+  static bool is_rounding(const LoopProgram& program, const Instruction& i) {
+    if (i.op != LoopOp::prim) return false;
+    if (i.prim == Prim::cast) return !is_float(i.type) && is_float(program.type_of(i.args[0]));
+    return i.prim == Prim::round || i.prim == Prim::floor || i.prim == Prim::ceil || i.prim == Prim::trunc;
+  }
   static Match fused(Fused f, Reg a, Reg b = -1, Reg c = -1) {
     LoopNode node;
     node.instruction = {.op = LoopOp::prim, .type = DType::f32, .args = {a, b, c}};
@@ -178,8 +189,10 @@ class Chains : LoopPatterns {
   }
   // A product that is part of no activation, which has a loop of its own.
   bool owns_product(Reg r) const { return owns(r, Prim::mul) && !activation(r); }
+  // Sums whose product is not rounded (fma), but for integers that are made of them: the sum of two codes
+  // with their scales often lies in the middle of two others, and would fall to the other side.
   Match mul_add_or_sub(Reg r) const {  // a * b + c, c + a * b, a * b - c
-    if (!is(r, Prim::add) && !is(r, Prim::sub)) return std::nullopt;
+    if (rounds_ || (!is(r, Prim::add) && !is(r, Prim::sub))) return std::nullopt;
     const Reg left = at(r).args[0];
     const Reg right = at(r).args[1];
     const Fused f = is(r, Prim::add) ? Fused::mul_add : Fused::mul_sub;
@@ -198,7 +211,7 @@ class Chains : LoopPatterns {
   }
 
   Match sub_mul_add(Reg r) const {  // (a - b) * c + d
-    if (!is(r, Prim::add)) return std::nullopt;
+    if (rounds_ || !is(r, Prim::add)) return std::nullopt;
     for (const std::size_t i : {0, 1}) {
       const Reg product = at(r).args[i];
       Match node = owns_product(product) ? sub_mul(product) : std::nullopt;
@@ -285,6 +298,7 @@ class Chains : LoopPatterns {
 
   std::vector<bool> varies_;
   bool by_rows_;
+  bool rounds_;
 };
 
 // The CPU compiles for the sizes too.

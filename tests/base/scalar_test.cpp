@@ -113,6 +113,7 @@ TEST(Scalar, Digamma) {
   EXPECT_NEAR(real(Prim::digamma, 0.25), -4.2274535333762654, 1e-14);
   EXPECT_NEAR(real(Prim::digamma, -0.5), 0.036489973978576520, 1e-14);
   EXPECT_NEAR(real(Prim::digamma, 100), 4.6001618527380874, 1e-14);
+  for (const double x : {1e-10, 1e-20, 1e-300}) EXPECT_NEAR(real(Prim::digamma, -x) * x, 1, 1e-9) << x;
   EXPECT_EQ(real(Prim::digamma, 0.0), -inf);
   EXPECT_EQ(real(Prim::digamma, -0.0), inf);
   EXPECT_TRUE(std::isnan(real(Prim::digamma, -1)));

@@ -78,12 +78,26 @@ def resized(x, factor):
 TRACED |= {f"nearest, {factor}": (lambda x, factor=factor: resized(x, factor), x) for factor in (1.1, 1.3, 1.7, 2.01, 2.2, 0.9)}
 
 
+LIMITS = {i: torch.iinfo(i) for i in (torch.int8, torch.int16, torch.int32, torch.uint8)}
+TRACED |= {
+    f"lcm of {i} that overflows": (torch.lcm, T([n.max, n.max, n.min, 100, n.max // 2], dtype=i), T([n.max - 1, 3, 3, 77, -7 if n.min else 7], dtype=i)) for i, n in LIMITS.items()
+} | {
+    f"{f} far away": (getattr(torch.special, f), T([1e300, 2.95e307, -1.5e308, 700.0, -720.0], dtype=torch.float64)) for f in ("i0", "i0e", "i1", "i1e", "scaled_modified_bessel_k0")
+} | {
+    f"digamma just below zero, {d}": (torch.digamma, T([-1e-10, -1e-20, -1e-30, -0.5, -1.5, -3.25], dtype=d)) for d in (torch.float32, torch.float64)
+}  # fmt: skip
+
+
 INFINITE = x.reshape(1, 1, 3, 8).clone()
 INFINITE[0, 0, 1, 0] = float("inf")
 NO_NUMBERS = T([[float("nan"), 0.0], [0.5, float("nan")], [0.0, 0.25], [float("nan")] * 2]).reshape(1, 1, 4, 2)
 TRACED |= {
     f"antialiased {mode} to {size} of infinity": (lambda x, mode=mode, size=size: F.interpolate(x, size, mode=mode, antialias=True), INFINITE)
     for mode in ("bilinear", "bicubic") for size in ((3, 3), (3, 16), (2, 5), (5, 8))
+} | {
+    f"{mode} by {factor}, antialias={antialias}": (
+        lambda x, factor=factor, mode=mode, antialias=antialias: F.interpolate(x, scale_factor=factor, mode=mode, antialias=antialias), x.reshape(1, 1, 4, 6))
+    for mode in ("bilinear", "bicubic") for factor in (1.05, 0.95, (1.1, 2.0), (0.6, 1.15)) for antialias in (False, True)
 } | {
     f"grid_sample at no number, {mode}, {outside}": (lambda x, at, mode=mode, outside=outside: F.grid_sample(x, at, mode, outside, align_corners=False),
                                                      x.reshape(1, 2, 3, 4), NO_NUMBERS)
