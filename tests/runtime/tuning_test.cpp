@@ -188,7 +188,8 @@ std::string changed(std::string text, const std::string& part, const std::string
 TEST(Tuning, ALineThatIsNoneIsNamed) {
   Tuning good(cpu_device(), 1), tuning(cpu_device(), 1);
   good.put("0123456789abcdef", {.candidate = "gemm"});
-  for (const std::string bad : {"{}", "[1]", "no JSON", R"({"schema":"tenon.tuning/1"})",
+  for (const std::string& bad :
+       std::vector<std::string>{"{}", "[1]", "no JSON", R"({"schema":"tenon.tuning/1"})",
                                 changed(good.lines(), R"("ms":0.0)", R"("ms":-1.0)"),
                                 changed(good.lines(), R"("threads":1)", R"("threads":0)")}) {
     try {
@@ -261,8 +262,9 @@ TEST(Tuning, ASearchThatIsInterruptedGoesOnWhereItWas) {
   ASSERT_EQ(kept.choices().size(), 1U);
   const auto& [key, choice] = *kept.choices().begin();
   const std::vector<std::string> tried = choice.tried;
-  const CandidateInfo& least = choice_of(*plan_of(conv)).candidates[choice_of(*plan_of(conv)).taken];
-  EXPECT_EQ(choice.candidate, candidate_name(least));
+  const auto plan = plan_of(conv);
+  const Choice& planned = choice_of(*plan);
+  EXPECT_EQ(choice.candidate, candidate_name(planned.candidates[planned.taken]));
 
   const TuneReport rest = tune(graph, inputs, cpu_device(), 1, kept, quick);
   EXPECT_EQ(rest.measured, 1U);
