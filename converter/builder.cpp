@@ -64,12 +64,6 @@ bool is_invertible(const ViewStep& step) {
   return step.op.is<Reshape>() || step.op.is<Permute>() || step.op.is<Slice>() || is_part(step.op);
 }
 
-/// True when elements of the view may share memory.
-bool repeats(const AbstractTensor& t) {
-  const bool may = std::any_of(t.steps.begin(), t.steps.end(), [](const ViewStep& s) { return s.repeats; });
-  return may && !(t.layout && is_injective(t.shape(), *t.layout));
-}
-
 /// True when all elements are known to be the same.
 bool is_uniform(const Value* v) {
   while (numel(v->shape()) != Dim(1)) {
@@ -319,20 +313,26 @@ TensorPtr Builder::maybe_view(const TensorPtr& of, Ref value, std::optional<Layo
   TensorPtr t = tensor(value, std::move(layout));
   t->buffer->layout.reset();  // where PyTorch makes a view, the memory is that of the other
   t->buffer->number = of->buffer->number;
-  std::vector<std::weak_ptr<Buffer>> others = of->buffer->maybe_shared;
-  others.push_back(of->buffer);
-  for (const auto& weak : others) {
-    const auto other = weak.lock();
-    if (!other) continue;
-    share_maybe(t->buffer, other);
-  }
+  for (const auto& memory : memory_of(of->buffer)) share_maybe(t->buffer, memory);
   return t;
 }
 
 void Builder::share_maybe(const std::shared_ptr<Buffer>& a, const std::shared_ptr<Buffer>& b) {
   if (a == b) return;
-  a->maybe_shared.push_back(b);
-  b->maybe_shared.push_back(a);
+  a->maybe_shared.insert(b);
+  b->maybe_shared.insert(a);
+}
+
+std::vector<std::shared_ptr<Buffer>> Builder::memory_of(const std::shared_ptr<Buffer>& buffer) {
+  std::vector<std::shared_ptr<Buffer>> all = {buffer};
+  for (const auto& weak : buffer->maybe_shared)
+    if (auto other = weak.lock()) all.push_back(std::move(other));
+  return all;
+}
+
+bool Builder::repeats(const AbstractTensor& t) {
+  const bool may = std::any_of(t.steps.begin(), t.steps.end(), [](const ViewStep& s) { return s.repeats; });
+  return may && !(t.layout && is_injective(t.shape(), *t.layout));
 }
 
 void Builder::before_write(const TensorPtr& t) {
@@ -351,7 +351,8 @@ void Builder::before_write(const TensorPtr& t) {
     }
     other->unreadable =
         "a tensor is read after an in-place write to another one that may or may not share its memory "
-        "(reshape, flatten and contiguous copy or not, depending on strides)";
+        "(reshape, flatten and contiguous copy or not, depending on strides; an if or a loop takes one of "
+        "two)";
   }
 }
 

@@ -88,6 +88,10 @@ class Builder {
   void poison(const TensorPtr&);
   /// Two tensors that may or may not share memory.
   static void share_maybe(const std::shared_ptr<Buffer>& a, const std::shared_ptr<Buffer>& b);
+  /// The memory that a tensor of this buffer may have in PyTorch: this one and maybe_shared.
+  static std::vector<std::shared_ptr<Buffer>> memory_of(const std::shared_ptr<Buffer>&);
+  /// True when elements of the view may share memory.
+  static bool repeats(const AbstractTensor&);
   /// Sets the content of a buffer.
   void set_content(Buffer& buffer, Value* value);
   /// The content of a buffer.

@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ struct Buffer {
   std::string fixed;          // not empty: what it is that may not be written
   std::string input;          // not empty: an input of the model, whose memory is the caller's
   std::string unreadable;     // not empty: why the content is no longer known
-  std::vector<std::weak_ptr<Buffer>> maybe_shared;  // PyTorch may or may not share memory with these
+  /// PyTorch may or may not share memory with these: all of them, for A may be C where A may be B and B be C.
+  std::set<std::weak_ptr<Buffer>, std::owner_less<std::weak_ptr<Buffer>>> maybe_shared;
   /// Of the content in the memory, when that is all of it; nullopt: not known.
   std::optional<Layout> layout;
 };

@@ -152,18 +152,23 @@ AbstractValue BranchMerge::tensors(const TensorPtr& a, const TensorPtr& b) {
   const TensorPtr t = output(
       type, [this, a] { return build_.read(a); }, [this, b] { return build_.read(b); });
   t->layout = a->layout == b->layout ? a->layout : std::nullopt;
-  aliases(t, a);
-  aliases(t, b);
+  for (const TensorPtr& from : {a, b}) {
+    aliases(t, from);
+    if (Builder::repeats(*from)) t->buffer->fixed = "a tensor whose elements may share memory";
+    if (!from->buffer->fixed.empty()) t->buffer->fixed = from->buffer->fixed;
+  }
   return AbstractValue(t);
 }
 
 /// Where PyTorch has one memory, the merged tensor has its own: then neither may be written and read.
 void BranchMerge::aliases(const TensorPtr& merged, const TensorPtr& from) {
-  if (before_.holds(from->buffer))
-    changes_.push_back([merged, from] { Builder::share_maybe(merged->buffer, from->buffer); });
-  auto& others = made_[from->buffer];
-  for (const auto& other : others) Builder::share_maybe(merged->buffer, other);
-  others.push_back(merged->buffer);
+  for (const auto& memory : Builder::memory_of(from->buffer)) {
+    if (before_.holds(memory))
+      changes_.push_back([merged, memory] { Builder::share_maybe(merged->buffer, memory); });
+    auto& others = made_[memory];
+    for (const auto& other : others) Builder::share_maybe(merged->buffer, other);
+    others.push_back(merged->buffer);
+  }
 }
 
 TensorPtr BranchMerge::output(Type type, ReadValue a, ReadValue b) {
@@ -183,8 +188,8 @@ void BranchMerge::buffers() {
     changes_.push_back([buffer = buffer, a, b] {
       buffer->poisoned = a.poisoned || b.poisoned;
       buffer->unreadable = a.unreadable.empty() ? b.unreadable : a.unreadable;
-      buffer->maybe_shared = a.maybe_shared;
-      buffer->maybe_shared.insert(buffer->maybe_shared.end(), b.maybe_shared.begin(), b.maybe_shared.end());
+      buffer->maybe_shared.insert(a.maybe_shared.begin(), a.maybe_shared.end());
+      buffer->maybe_shared.insert(b.maybe_shared.begin(), b.maybe_shared.end());
     });
     if (a.version == before.version && b.version == before.version) continue;
     const ReadValue read = [this, buffer = buffer] { return build_.content(*buffer); };

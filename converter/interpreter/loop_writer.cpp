@@ -249,6 +249,7 @@ bool LoopWriter::attempt(const Body& body) {
   const auto inside = build_.enter(region);
   begin_structures();
   for (std::size_t i = 0; i < all_.size(); ++i) all_[i].set(build_.ref(region.parameter(i + 1)));
+  share(all_);
   for (const ListPtr& list : changing_.growing) {
     list->items.clear();
     list->grows = true;
@@ -258,7 +259,7 @@ bool LoopWriter::attempt(const Body& body) {
   const LoopState began = state_;
   body(AbstractValue(build_.python_number(number)), state_);
   find_changes(began, state_);
-  if (!(changing_ == assumed) || !write_results(all_)) return false;
+  if (!(changing_ == assumed) || !write_results(all_) || !(changing_ == assumed)) return false;
   write_slices();
   return true;
 }
@@ -336,9 +337,44 @@ bool LoopWriter::write_results(std::vector<Carried>& all) {
           .hint("give it its final type before the loop");
     region.add_result(value.value());
     results.push_back(value);
-    if (c.place && is_tensor_variable(*c.place())) c.last = (*c.place()->get<TensorPtr>())->buffer;
+    if (c.place && is_tensor_variable(*c.place())) c.last = *c.place()->get<TensorPtr>();
   }
+  find_shared(all);
   return !has_new_axes(results);
+}
+
+/// Where PyTorch has one memory, each variable has its own: then neither may be written and the other read.
+/// This finds what a step leaves with one memory.
+void LoopWriter::find_shared(const std::vector<Carried>& all) {
+  std::map<std::shared_ptr<Buffer>, std::vector<std::string>> keys;
+  for (const Carried& c : all) {
+    if (!c.last) continue;
+    if (Builder::repeats(*c.last) || !c.last->buffer->fixed.empty()) changing_.repeating.insert(c.key);
+    for (const auto& memory : Builder::memory_of(c.last->buffer)) {
+      if (before_.holds(memory)) changing_.shared.emplace(c.key, memory);
+      for (const std::string& other : keys[memory]) changing_.alike.emplace(other, c.key);
+      keys[memory].push_back(c.key);
+    }
+  }
+}
+
+/// For variables that stand before a step, or behind the loop: where there was no step, they have the memory
+/// that they had before it.
+void LoopWriter::share(const std::vector<Carried>& all) const {
+  std::map<std::string, std::shared_ptr<Buffer>> buffers;
+  for (const Carried& c : all) {
+    if (!c.place || !is_tensor_variable(c.form)) continue;
+    const auto& buffer = buffers[c.key] = (*c.place()->get<TensorPtr>())->buffer;
+    const AbstractTensor& first = **c.form.get<TensorPtr>();
+    if (Builder::repeats(first) || !first.buffer->fixed.empty() || changing_.repeating.contains(c.key))
+      buffer->fixed = "a tensor whose elements may share memory";
+    for (const auto& memory : Builder::memory_of(first.buffer)) Builder::share_maybe(buffer, memory);
+  }
+  for (const auto& [key, memory] : changing_.shared)
+    if (const auto at = buffers.find(key); at != buffers.end())
+      for (const auto& other : Builder::memory_of(memory)) Builder::share_maybe(at->second, other);
+  for (const auto& [a, b] : changing_.alike)
+    if (buffers.contains(a) && buffers.contains(b)) Builder::share_maybe(buffers.at(a), buffers.at(b));
 }
 
 void LoopWriter::write_slices() {
@@ -398,7 +434,6 @@ std::vector<AbstractValue> LoopWriter::finish() {
   node_->add_outputs(node_->infer());
   state_ = start_;
   begin_structures();
-  std::map<std::shared_ptr<Buffer>, std::shared_ptr<Buffer>> made;  // by the memory that the last step left
   for (std::size_t i = 0; i < all_.size(); ++i) {
     const Ref value = build_.ref(node_->output(i));
     Carried& c = all_[i];
@@ -407,14 +442,8 @@ std::vector<AbstractValue> LoopWriter::finish() {
       continue;
     }
     *c.place() = like(build_, c.form, value);
-    if (!c.last) continue;
-    // PyTorch has one memory where here are two: then neither may be written and the other read.
-    const auto& buffer = (*c.place()->get<TensorPtr>())->buffer;
-    Builder::share_maybe(buffer, (*c.form.get<TensorPtr>())->buffer);  // without a step it is what it was
-    if (before_.holds(c.last)) Builder::share_maybe(buffer, c.last);
-    const auto [first, is_new] = made.emplace(c.last, buffer);
-    if (!is_new) Builder::share_maybe(buffer, first->second);
   }
+  share(all_);
   for (const auto& key : changing_.slots) before_.objects().slots().at(key).written = true;
   for (const ListPtr& list : changing_.counted) before_.objects().lengths().erase(list);
   std::size_t next = all_.size();

@@ -59,6 +59,11 @@ class LoopWriter {
     /// Axes of variables that get another size, each with the name of its size: the same for those that begin
     /// with one size and change alike.
     std::map<std::pair<std::string, std::size_t>, std::string> axes;
+    /// Memory from before the loop that a step may leave in a variable; variables that it may leave with one
+    /// memory; those whose elements may share memory. By their keys.
+    std::set<std::pair<std::string, std::shared_ptr<Buffer>>> shared;
+    std::set<std::pair<std::string, std::string>> alike;
+    std::set<std::string> repeating;
     bool operator==(const Changing&) const = default;
   };
   using Locator = std::function<AbstractValue*()>;
@@ -73,11 +78,11 @@ class LoopWriter {
   struct Carried {
     std::string key;  // where it stands; empty for the memory of a tensor
     Ref initial;
-    std::function<void(Ref)> set;            // to what a step begins with
-    std::function<Ref()> read;               // what a step leaves
-    Locator place;                           // the variable; null for what is none
-    AbstractValue form;                      // of the variable
-    std::shared_ptr<Buffer> last = nullptr;  // the memory of the tensor that a step leaves in the variable
+    std::function<void(Ref)> set;  // to what a step begins with
+    std::function<Ref()> read;     // what a step leaves
+    Locator place;                 // the variable; null for what is none
+    AbstractValue form;            // of the variable
+    TensorPtr last = nullptr;      // the tensor that a step leaves in the variable
   };
 
   void set_limit();
@@ -93,6 +98,8 @@ class LoopWriter {
   void find_leaves(const std::string& key, const AbstractValue& before, const AbstractValue& after);
   void find_changes(const LoopState& began, const LoopState& ended);
   Type type_of(const Carried&);
+  void find_shared(const std::vector<Carried>& all);
+  void share(const std::vector<Carried>& all) const;
   bool has_new_axes(const std::vector<Ref>& results);
   bool write_results(std::vector<Carried>& all);
   void write_slices();

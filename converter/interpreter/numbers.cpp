@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "converter/interpreter/scalars.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/control.h"
 #include "ir/ops/functions.h"
 #include "ir/ops/logic.h"
 #include "ir/ops/math.h"
@@ -287,9 +288,14 @@ std::optional<AbstractValue> run_unknown_list(Builder& build, std::string_view n
 
 AbstractValue python_scalar(Builder& build, const TensorPtr& t) {
   Ref x = build.read(t);
-  if (numel(x.shape()) != Dim(1))
-    throw error("a tensor of {} elements where one element is needed", numel(x.shape()).str());
+  const Dim count = numel(x.shape());
+  const std::string why = fmt::format("a tensor of {} elements where one element is needed", count.str());
+  if (count.is_known() && count != Dim(1)) throw error("{}", why);
   if (is_complex(x.dtype())) throw unsupported("complex numbers");
+  if (!count.is_known()) {
+    tenon::apply_all(Check{.message = why}, std::array{equal(build.size(count), build.size(Dim(1)))});
+    x = index_select(reshape(x, {count}), 0, iota(Dim(1), build.insertion_point()));
+  }
   x = reshape(x, {});
   if (is_bool(x.dtype()))
     return AbstractValue(symbolic_bool("the data of a tensor", "truth", {AbstractValue(build.tensor(x))}));

@@ -279,7 +279,30 @@ class NarrowBeyondTheEnd(nn.Module):
         return x.flatten()[:7].narrow(0, 0, int((x > 0).sum()))
 
 
-@pytest.mark.parametrize("module", [BeyondTheEnd, NarrowBeyondTheEnd], ids=lambda m: m.__name__)
+class ItemOfNone(nn.Module):
+    def forward(self, x: Tensor):
+        return x[x < 0][:1].item()
+
+
+class Items(nn.Module):
+    """Whether there is one element is known when the model runs."""
+
+    def forward(self, x: Tensor):
+        found = x[x > 0]
+        if bool(found[:1] > 0.5):
+            found = found + 1
+        return found[-1:].item(), int(found[:1] * 100)
+
+
+def test_items_of_parts(tenon, tmp_path):
+    scripted = torch.jit.script(Items())
+    artifact = convert(tenon, scripted, ["x=f32[N,6]"], tmp_path)
+    for x in samples():
+        if (x > 0).any():
+            assert_equal(run(tenon, artifact, [x], tmp_path), flat(scripted(x)))
+
+
+@pytest.mark.parametrize("module", [BeyondTheEnd, NarrowBeyondTheEnd, ItemOfNone], ids=lambda m: m.__name__)
 def test_sizes_of_the_data_that_do_not_fit_are_an_error(tenon, module, tmp_path):
     artifact = convert(tenon, torch.jit.script(module()), ["x=f32[N,6]"], tmp_path)
     numpy.save(tmp_path / "x.npy", torch.ones(4, 6).numpy())

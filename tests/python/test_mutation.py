@@ -483,6 +483,62 @@ def test_what_depends_on_strides_is_refused(tenon, tmp_path, function):
         convert(tenon, torch.jit.trace(Traced([function]), sample(), check_trace=False), ["x=f32[4,6]"], tmp_path)
 
 
+# f is the memory of a, or another, as the data say: then neither may be written and the other read.
+CHOICES = {
+    "an if": "if s > -100: f = a",
+    "two ifs": "e = x * 2\nif s > -100: e = a\nif s > -99: f = e",
+    "an if in an if": "if s > -100:\n    e = x * 2\n    if s > -99: e = a\n    f = e",
+    "a slice of a choice": "e = x * 2\nif s > -100: e = a\nif s > -99: f = e[1:]\nelse: f = e[:3]",
+    "two ternaries": "e = a if s > -100 else x * 2\nf = e if s > -99 else x * 3",
+    "an item of a list": "l = [x, x * 2]\nif s > 100: l[0] = x * 7\nelse: l[1] = a\nif s > -100: f = l[1]",
+    "a loop": "for i in range(n): f = a",
+    "a loop, then an if": "e = x * 2\nfor i in range(n): e = a\nif s > -99: f = e",
+    "an if, then a loop": "e = x * 2\nif s > -100: e = a\nfor i in range(n): f = e",
+    "a loop that passes on": "e = x * 2\nfor i in range(n):\n    f = e\n    e = a",
+    "a loop that exchanges": "e = a\nfor i in range(n): f, e = e, f",
+}
+WRITES = {"no write": "pass", "a write to the choice": "f.add_(1)", "to what may be chosen": "a.add_(1)", "to a part of the choice": "f[1] = 7"}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("choice", CHOICES)
+def test_choices_of_memory(tenon, tmp_path, choice, write):
+    lines = ["a, f = x.clone(), x * 4", "s, n = float(x.sum()), int((x > -100).sum())", *CHOICES[choice].splitlines(), WRITES[write], "return a, f"]
+    (tmp_path / "chosen.py").write_text("def chosen(x):\n" + "".join(f"    {line}\n" for line in lines))
+    spec = importlib.util.spec_from_file_location("chosen", tmp_path / "chosen.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    function = torch.jit.script(module.chosen)
+    try:
+        got = run(tenon, convert(tenon, function, ["x=f32[4,6]"], tmp_path), [sample()], tmp_path)
+    except Refused:
+        assert write != "no write"
+    else:
+        assert_equal(got, function(sample()))
+
+
+def chosen_expand(x):
+    y = x * 1.0
+    if bool(x.sum() > -100):
+        y = x[0].expand(4, 6)
+    y[0] = 7.0
+    return y
+
+
+def looped_expand(x):
+    y = x * 1.0
+    for i in range(int((x > -100).sum())):
+        y = x[0].expand(4, 6)
+    y[0] = 7.0
+    return y
+
+
+@pytest.mark.parametrize("function", [chosen_expand, looped_expand])
+def test_a_write_to_a_choice_that_may_repeat_is_refused(tenon, tmp_path, function):
+    with pytest.raises(Refused):
+        convert(tenon, torch.jit.script(function), ["x=f32[4,6]"], tmp_path)
+
+
 class InPlace(nn.Module):
     def forward(self, x):
         return x.add_(1.0) * 2
