@@ -23,13 +23,14 @@ class EmulatedKernels {
     text << "using namespace tenon::gpu;\n";
     for (const std::string& name : names) text << "GPU_CPU_EXPORT(" << name << ")\n";
     text.close();
-    const char* const compiler = std::getenv("CXX");
-    const std::string library = folder.file("kernels.so");
+    // By names in the folder: a cache of compiles knows them again.
+    std::filesystem::create_directory_symlink(TENON_SOURCE_DIR "/tests/softgpu", folder.file("softgpu"));
+    for (const char* made : {"kernels.o", "kernels.d"}) folder.file(made);
+    const std::string library = folder.file("kernels.so"), compiler = TENON_KERNEL_COMPILER;
     const std::string command =
-        std::string(compiler ? compiler : "g++") +
-        " -std=c++17 -O1 -w -shared -fPIC -fno-gnu-unique -D__SOFTGPU__ -DGPU_CPU_WARP=" +
-        std::to_string(wave) + " -I" + TENON_SOURCE_DIR + "/tests/softgpu " +
-        folder.file("kernels.cpp").string() + " -o " + library;
+        "cd " + folder.path().string() + " && " + compiler +
+        " -std=c++17 -O1 -w -fPIC -fno-gnu-unique -D__SOFTGPU__ -DGPU_CPU_WARP=" + std::to_string(wave) +
+        " -Isoftgpu -MD -c kernels.cpp -o kernels.o && " + compiler + " -shared kernels.o -o kernels.so";
     if (std::system(command.c_str()) == 0) library_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   }
   bool ok() const { return library_ != nullptr; }
