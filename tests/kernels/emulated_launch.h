@@ -70,7 +70,7 @@ class EmulatedLaunch {
       std::filesystem::create_directory_symlink(header, file("header"));
     const std::string object = name + ".o", library = file(name + ".so");
     said_ = run_command("cd " + folder_.path().string() + " && " + compiler +
-                        " -include header/emulation.h -MD -c " + name + ".cpp -o " + object + " && " +
+                        " -include header/kernel.h -Iheader -MD -c " + name + ".cpp -o " + object + " && " +
                         compiler + " -shared " + object + " -o " + library);
     libraries_[source] = library;
   }
