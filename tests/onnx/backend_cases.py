@@ -89,8 +89,8 @@ def items(value, name: str) -> list:
     return [] if value is None else [(name, value)]
 
 
-def write_cases(root: Path, kinds=KINDS, pattern: str = "*", as_onnx: bool = False, every: int = 1) -> list[Case]:
-    """Writes the cases, or every n-th of each kind, below the folder and says what they are. A case that ONNX cannot write itself is
+def write_cases(root: Path, kinds=KINDS, pattern: str = "*", as_onnx: bool = False, part: slice = slice(None)) -> list[Case]:
+    """Writes the cases, or a part of each kind, below the folder and says what they are. A case that ONNX cannot write itself is
     left out.
 
     With `as_onnx` they are the files of ONNX's own layout and no more: no tolerance, and no tensor of its own for each item of a
@@ -100,7 +100,7 @@ def write_cases(root: Path, kinds=KINDS, pattern: str = "*", as_onnx: bool = Fal
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tests = load_model_tests(kind="real" if kind == "light" else kind)  # ONNX runs the light forms of real models
-        for test in sorted(tests, key=lambda t: t.name)[::every]:
+        for test in sorted(tests, key=lambda t: t.name)[part]:
             if not fnmatch.fnmatch(test.name, pattern):
                 continue
             folder = root / kind / test.name
