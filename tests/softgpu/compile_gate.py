@@ -35,11 +35,15 @@ def is_for(target: str, text: str) -> bool:
     return all(target in names.split() for names in named)
 
 
-def compile_all(compiler, kernels: dict[str, str], targets=()) -> tuple[dict[Key, Resources], list[str]]:
-    """What each kernel takes on each target that it is for (default: all), and what does not compile. Equal texts are compiled once."""
+def compile_all(compiler, kernels: dict[str, str], targets=(), by_turns=False) -> tuple[dict[Key, Resources], list[str]]:
+    """What each kernel takes on each target that it is for (default: all), or by turns on one of them, and what does not compile. Equal
+    texts are compiled once."""
     targets = targets or compiler.targets
     texts = {text: name for name, text in kernels.items()}
-    jobs = [(text, target) for text in texts for target in targets if is_for(target, text)]
+    jobs = []
+    for turn, text in enumerate(texts):
+        wanted = [target for target in targets if is_for(target, text)]
+        jobs += [(text, target) for i, target in enumerate(wanted) if not by_turns or i == turn % len(wanted)]
 
     def attempt(job):
         try:
@@ -81,13 +85,14 @@ def is_alike(now: Resources, then: Resources) -> bool:
     return exact and bool(now.stack) == bool(then.stack) and abs(now.registers - then.registers) <= max(4, then.registers // 10)
 
 
-def differences(compiler, made: dict[Key, Resources]) -> list[str]:
-    """Against the golden table, where it is of this version."""
+def differences(compiler, made: dict[Key, Resources], by_turns=False) -> list[str]:
+    """Against the golden table, where it is of this version; by turns, of the targets on which each kernel was compiled."""
     versions, golden = read_golden()
     if compiler.version not in versions:
         print(f"compiled_kernels.txt knows {' and '.join(versions)}: nothing is compared with {compiler.version}", file=sys.stderr)
         return []
-    golden = {key: r for key, r in golden.items() if key[1] in compiler.targets}
+    compiled = {name for name, _ in made}
+    golden = {key: r for key, r in golden.items() if key[1] in compiler.targets and not (by_turns and key[0] in compiled and key not in made)}
     found = []
     for key in sorted(made | golden):
         if key not in made or key not in golden or not is_alike(made[key], golden[key]):
