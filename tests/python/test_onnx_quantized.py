@@ -9,7 +9,7 @@ import onnxruntime
 import pytest
 from compared import Refused
 from one_node import Case, assert_codes, assert_equal, run_onnxruntime, run_tenon, weight
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 R = np.random.default_rng(11)
 
@@ -181,3 +181,23 @@ def test_scales_of_dynamic_quantisation_are_those_of_onnx_runtime(run, tmp_path)
         given = np.load(tmp_path / "out.npz")
         for name, wanted in zip(names, session.run(None, {"x": x})):
             np.testing.assert_array_equal(given[name], wanted)
+
+
+@pytest.mark.parametrize("scales", [(0.1, 0.05, 0.15), (0.02, 0.04, 0.03), (0.037, 0.11, 0.09)])
+def test_sums_of_codes_round_as_their_operators_do(run, tmp_path, scales):
+    """Many sums lie in the middle of two codes: a product that is not rounded by itself (fma) would move them."""
+    given = codes(2, 64, 1024)
+    weights = [numpy_helper.from_array(np.float32(s), f"s{i}") for i, s in enumerate(scales)]
+    weights += [numpy_helper.from_array(np.uint8(z), f"z{i}") for i, z in enumerate((128, 120, 128))]
+    nodes = [helper.make_node("DequantizeLinear", [f"x{i}", f"s{i}", f"z{i}"], [f"d{i}"]) for i in range(2)]
+    nodes += [helper.make_node("Add", ["d0", "d1"], ["sum"]), helper.make_node("QuantizeLinear", ["sum", "s2", "z2"], ["y"])]
+    x0, x1, y = (helper.make_tensor_value_info(n, TensorProto.UINT8, [64, 1024]) for n in ("x0", "x1", "y"))
+    model = helper.make_model(helper.make_graph(nodes, "g", [x0, x1], [y], weights), opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+    onnx.save(model, tmp_path / "model.onnx")
+    for i in range(2):
+        np.save(tmp_path / f"x{i}.npy", given[i])
+    run("run", "model.onnx", "--input", "x0=x0.npy", "--input", "x1=x1.npy", "--output", "y.npy", code=0)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx", options)
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), session.run(None, {"x0": given[0], "x1": given[1]})[0])
