@@ -196,46 +196,19 @@ void LoopWriter::find_leaves(const std::string& key, const AbstractValue& before
   }
 }
 
-/// Of a carried value before a step.
-Type LoopWriter::type_of(const Carried& c) {
-  Type type = c.initial.type();
-  for (std::size_t axis = 0; axis < type.rank(); ++axis) {
-    const auto known = changing_.axes.find({c.key, axis});
-    if (known == changing_.axes.end()) continue;
-    const auto [size, fresh] = step_sizes_.try_emplace(known->second);
-    if (fresh) size->second = build_.new_size();
-    type.shape[axis] = size->second;
-  }
-  return type;
-}
-
-/// Axes that change their size and were not known to; or of which two had one name, but change in two ways.
-bool LoopWriter::has_new_axes(const std::vector<Ref>& results) {
-  const auto assumed = changing_.axes;
-  std::map<std::string, std::map<std::string, std::string>> names;  // by the size before, the size after
-  for (std::size_t i = 0; i < all_.size(); ++i) {
-    const Shape& before = node_->region().parameter(i + 1)->shape();
-    for (std::size_t axis = 0; axis < before.size(); ++axis) {
-      const Dim& after = results[i].shape()[axis];
-      const auto known = changing_.axes.find({all_[i].key, axis});
-      if (known != changing_.axes.end()) {
-        auto& ways = names[known->second];
-        known->second =
-            ways.try_emplace(after.str(),
-                             ways.empty() ? known->second : fmt::format("{}'{}", known->second, ways.size()))
-                .first->second;
-      } else if (!(before[axis] == after)) {
-        changing_.axes.emplace(std::pair{all_[i].key, axis}, all_[i].initial.shape()[axis].str());
-      }
-    }
-  }
-  return changing_.axes != assumed;
+/// What is carried, before the loop, before a step and after it.
+std::vector<StepSizes::Carried> LoopWriter::carried_sizes(const std::vector<Ref>& results) const {
+  std::vector<StepSizes::Carried> values;
+  for (std::size_t i = 0; i < all_.size(); ++i)
+    values.push_back({all_[i].key, all_[i].initial.shape(), node_->region().parameter(i + 1)->shape(),
+                      results.empty() ? Shape() : results[i].shape()});
+  return values;
 }
 
 bool LoopWriter::attempt(const Body& body) {
   state_ = start_;
   begun_.clear();
-  step_sizes_.clear();
+  changing_.sizes.begin();
   all_ = carried();
   std::vector<Value*> operands = {first_.value()};
   for (const Carried& c : all_) operands.push_back(c.initial.value());
@@ -243,7 +216,8 @@ bool LoopWriter::attempt(const Body& body) {
   node_ = build_.region().insert_typed(op, operands, {}, 1, nullptr, source_);
   Region& region = node_->region();
   region.add_parameter({DType::i64, {}});
-  for (const Carried& c : all_) region.add_parameter(type_of(c));
+  for (const Carried& c : all_)
+    region.add_parameter(changing_.sizes.before_step(build_, c.key, c.initial.type()));
 
   const Changing assumed = changing_;
   const auto inside = build_.enter(region);
@@ -340,7 +314,7 @@ bool LoopWriter::write_results(std::vector<Carried>& all) {
     if (c.place && is_tensor_variable(*c.place())) c.last = *c.place()->get<TensorPtr>();
   }
   find_shared(all);
-  return !has_new_axes(results);
+  return !changing_.sizes.learn(carried_sizes(results));
 }
 
 /// Where PyTorch has one memory, each variable has its own: then neither may be written and the other read.
@@ -381,7 +355,7 @@ void LoopWriter::write_slices() {
   Region& region = node_->region();
   slices_.clear();
   std::set<std::string> inner = inner_sizes(region);
-  for (const auto& [name, size] : step_sizes_) inner.insert(size.str());
+  for (const Dim& size : changing_.sizes.sizes()) inner.insert(size.str());
   for (const ListPtr& list : changing_.growing) {
     const std::optional<Appended> step = appended_to(*list);
     if (!step) continue;
@@ -406,23 +380,8 @@ void LoopWriter::write_slices() {
 /// The operator, with the sizes that it gives.
 Loop LoopWriter::complete_op() {
   Loop op{.carried = static_cast<std::int64_t>(all_.size()), .limit = limit_};
-  std::map<std::string, Dim> last;
-  const auto give = [&op](const Dim& size, std::size_t output, std::size_t axis) {
-    op.sizes.push_back(size);
-    op.at.insert(op.at.end(), {static_cast<std::int64_t>(output), static_cast<std::int64_t>(axis)});
-  };
-  for (std::size_t i = 0; i < all_.size(); ++i)
-    for (std::size_t axis = 0; axis < all_[i].initial.rank(); ++axis) {
-      const auto known = changing_.axes.find({all_[i].key, axis});
-      if (known == changing_.axes.end()) continue;
-      const auto [size, fresh] = last.try_emplace(known->second);
-      if (fresh) size->second = build_.new_size();
-      give(size->second, i, axis);
-      op.step_sizes.push_back(step_sizes_.at(known->second));
-    }
-  if (!may_stop_) return op;
-  const Dim steps = build_.new_size();
-  for (std::size_t i = all_.size() + 1; i < node_->region().results().size(); ++i) give(steps, i - 1, 0);
+  changing_.sizes.complete(op, build_, carried_sizes({}));
+  if (may_stop_) give_slices(op, build_, node_->region().results().size() - all_.size() - 1);
   return op;
 }
 

@@ -4,6 +4,7 @@
 
 #include "converter/interpreter/regions.h"
 #include "converter/interpreter/snapshot.h"
+#include "converter/step_sizes.h"
 #include "ir/ops/control.h"
 
 namespace tenon::converter {
@@ -56,9 +57,7 @@ class LoopWriter {
     std::set<std::string> replaced;
     std::set<ListPtr> fixed;
     std::set<ListPtr> growing, counted;  // counted: len is asked in the body
-    /// Axes of variables that get another size, each with the name of its size: the same for those that begin
-    /// with one size and change alike.
-    std::map<std::pair<std::string, std::size_t>, std::string> axes;
+    StepSizes sizes;
     /// Memory from before the loop that a step may leave in a variable; variables that it may leave with one
     /// memory; those whose elements may share memory. By their keys.
     std::set<std::pair<std::string, std::shared_ptr<Buffer>>> shared;
@@ -97,10 +96,9 @@ class LoopWriter {
   AbstractValue own(const std::string& key, const AbstractValue&) const;
   void find_leaves(const std::string& key, const AbstractValue& before, const AbstractValue& after);
   void find_changes(const LoopState& began, const LoopState& ended);
-  Type type_of(const Carried&);
   void find_shared(const std::vector<Carried>& all);
   void share(const std::vector<Carried>& all) const;
-  bool has_new_axes(const std::vector<Ref>& results);
+  std::vector<StepSizes::Carried> carried_sizes(const std::vector<Ref>& results) const;
   bool write_results(std::vector<Carried>& all);
   void write_slices();
   Loop complete_op();
@@ -118,7 +116,6 @@ class LoopWriter {
   std::vector<Structure> structures_;
   std::vector<std::pair<ListPtr, bool>> slices_;  // lists; whether only some steps append to them
   bool may_stop_ = false;                         // before its limit
-  std::map<std::string, Dim> step_sizes_;         // by their names
   Node* node_ = nullptr;
 };
 

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/error.h"
+#include "converter/interpreter/regions.h"
 #include "converter/onnx/onnx.pb.h"
 #include "converter/onnx/region_node_builder.h"
 #include "converter/onnx/table.h"
+#include "converter/step_sizes.h"
 #include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
@@ -105,78 +108,136 @@ std::optional<Operands> unrolled(Call& call, LoopParts parts) {
   }
   Operands out = std::move(parts.carried);
   for (const auto& rows : slices) {
-    if (rows.empty()) throw unsupported("a loop without a step that stacks what its steps give");
+    if (rows.empty()) return std::nullopt;  // what its rows would be, the body knows
     out.emplace_back(concat(rows, 0));
   }
   return out;
 }
 
-/// A loop node; nullopt when what it carries changes its type from step to step.
-std::optional<Operands> as_node(Call& call, const LoopParts& parts) {
-  for (const Operand& o : parts.carried)
-    if (!o.is_tensor()) return std::nullopt;
-  Builder& build = call.build;
-  Loop op{.carried = static_cast<std::int64_t>(parts.carried.size())};
-  Ref count;  // of steps, when it is known only when the model runs
-  const auto go_on_known = parts.go_on.is<Absent>() ? std::optional(true) : known_bool(call, parts.go_on);
-  Ref go_on = go_on_known ? build.literal(std::int64_t{*go_on_known}, DType::boolean)
-                          : condition(call.values.read(parts.go_on));
-  if (!parts.trips.is<Absent>()) {
-    const auto known = call.values.sizes(parts.trips);
-    if (known && known->elements.size() == 1) {
-      op.limit = max(known->elements[0], Dim(0));
-    } else {
-      count = reshape(call.values.read(parts.trips), {});
-      go_on = logical_and(go_on, count > count.literal(0));
+/// A loop that is written as a node.
+class LoopNode {
+ public:
+  LoopNode(Call& call, const LoopParts& parts) : call_(call), parts_(parts), build_(call.build) {}
+
+  /// The node's outputs; nullopt when steps change a type, or, unless `sizes_change`, a size or the number of
+  /// steps is open and slices are stacked.
+  std::optional<Operands> write(bool sizes_change) {
+    for (const Operand& o : parts_.carried)
+      if (!o.is_tensor()) return std::nullopt;
+    begin();
+    for (bool again = true; again;) {
+      sizes_.begin();
+      RegionNodeBuilder open(build_, op_, operands_, 1);
+      if (!write_body(open.node().region())) return Operands(call_.outputs(), Poisoned{});
+      if (!same_types(open.node().region())) return std::nullopt;
+      const std::vector<StepSizes::Carried> values = carried(open.node().region());
+      again = sizes_.learn(values);
+      if (!sizes_change && (again || (may_stop_ && parts_.slices > 0))) return std::nullopt;
+      if (again) continue;
+      check_slices(open.node().region());
+      sizes_.complete(op_, build_, values);
+      if (may_stop_) give_slices(op_, build_, parts_.slices);
+      open.node().set_op(op_);
+      return open.finish();
     }
+    return std::nullopt;
   }
-  std::vector<Value*> inputs = {go_on.value()};
-  std::vector<Type> types;
-  for (const Operand& o : parts.carried) {
-    inputs.push_back(call.values.read(o).value());
-    types.push_back(inputs.back()->type());
+
+ private:
+  /// The operands: whether to begin, and what is carried.
+  void begin() {
+    op_ = {.carried = static_cast<std::int64_t>(parts_.carried.size())};
+    const auto go_on_known =
+        parts_.go_on.is<Absent>() ? std::optional(true) : known_bool(call_, parts_.go_on);
+    Ref go_on = go_on_known ? build_.literal(std::int64_t{*go_on_known}, DType::boolean)
+                            : condition(call_.values.read(parts_.go_on));
+    may_stop_ = go_on_known != true;
+    if (!parts_.trips.is<Absent>()) {
+      const auto known = call_.values.sizes(parts_.trips);
+      if (known && known->elements.size() == 1) {
+        op_.limit = max(known->elements[0], Dim(0));
+      } else {
+        count_ = reshape(call_.values.read(parts_.trips), {});
+        go_on = logical_and(go_on, count_ > count_.literal(0));
+      }
+    }
+    may_stop_ = may_stop_ || !op_.limit;
+    operands_ = {go_on.value()};
+    for (const Operand& o : parts_.carried) operands_.push_back(call_.values.read(o).value());
   }
-  RegionNodeBuilder open(build, op, inputs, 1);
-  Region& region = open.node().region();
-  {
-    const auto inside = build.enter(region);
+
+  /// False when the body is poisoned.
+  bool write_body(Region& region) {
+    const auto inside = build_.enter(region);
     Operands given = {region.add_parameter({DType::i64, {}}),
                       Tensor::scalar(DType::boolean, std::int64_t{1})};
-    for (std::size_t i = 0; i < types.size(); ++i) given.emplace_back(region.add_parameter(types[i]));
+    for (std::size_t i = 1; i < operands_.size(); ++i)
+      given.emplace_back(
+          region.add_parameter(sizes_.before_step(build_, std::to_string(i), operands_[i]->type())));
     // The body may want the step, or the condition, as a vector of one element.
     for (const int i : {0, 1}) {
-      const TypeProto& type = parts.body.input(i).type();
+      const TypeProto& type = parts_.body.input(i).type();
       if (type.tensor_type().shape().dim_size() == 1)
-        given[i] = reshape(call.values.read(given[i]), {Dim(1)});
+        given[i] = reshape(call_.values.read(given[i]), {Dim(1)});
     }
-    const Operands out = call.run_graph(parts.body, std::move(given));
-    if (is_poisoned(out)) return Operands(call.outputs(), Poisoned{});
-    const auto next = known_bool(call, out[0]);
+    const Operands out = call_.run_graph(parts_.body, std::move(given));
+    if (is_poisoned(out)) return false;
+    const auto next = known_bool(call_, out[0]);
+    may_stop_ = may_stop_ || next != true;
     Ref more =
-        next ? build.literal(std::int64_t{*next}, DType::boolean) : condition(call.values.read(out[0]));
-    if (count) {
-      const Ref steps_left = build.ref(region.parameter(0)) + 1.0 < count;
+        next ? build_.literal(std::int64_t{*next}, DType::boolean) : condition(call_.values.read(out[0]));
+    if (count_) {
+      const Ref steps_left = build_.ref(region.parameter(0)) + 1.0 < count_;
       more = next == true ? steps_left : logical_and(more, steps_left);
     }
-    if (parts.slices > 0 && (!op.limit || go_on_known != true || next != true)) return std::nullopt;
     region.add_result(more.value());
-    for (std::size_t i = 1; i < out.size(); ++i) {
-      const Ref value = call.values.read(out[i]);
-      if (i <= types.size() && value.type() != types[i - 1]) return std::nullopt;
-      region.add_result(value.value());
-    }
+    for (std::size_t i = 1; i < out.size(); ++i) region.add_result(call_.values.read(out[i]).value());
+    return true;
   }
-  return open.finish();
-}
+
+  bool same_types(const Region& region) const {
+    for (std::size_t i = 1; i < operands_.size(); ++i) {
+      const Type &before = operands_[i]->type(), &after = region.results()[i]->type();
+      if (before.dtype != after.dtype || before.rank() != after.rank()) return false;
+    }
+    return true;
+  }
+
+  void check_slices(const Region& region) const {
+    std::set<std::string> inner = inner_sizes(region);
+    for (const Dim& size : sizes_.sizes()) inner.insert(size.str());
+    for (std::size_t i = operands_.size(); i < region.results().size(); ++i)
+      for (const Dim& size : region.results()[i]->shape())
+        for (const std::string& symbol : size.symbols())
+          if (inner.contains(symbol))
+            throw unsupported("it stacks tensors of another size ({}) in each step",
+                              region.results()[i]->type().str());
+  }
+
+  std::vector<StepSizes::Carried> carried(const Region& region) const {
+    std::vector<StepSizes::Carried> values;
+    for (std::size_t i = 1; i < operands_.size(); ++i)
+      values.push_back({std::to_string(i), operands_[i]->shape(), region.parameter(i)->shape(),
+                        region.results()[i]->shape()});
+    return values;
+  }
+
+  Call& call_;
+  const LoopParts& parts_;
+  Builder& build_;
+  Loop op_;
+  Ref count_;              // of steps, when it is known only when the model runs
+  bool may_stop_ = false;  // before its limit
+  std::vector<Value*> operands_;
+  StepSizes sizes_;
+};
 
 Operands loop(Call& call) {
   const LoopParts parts = parts_of(call);
-  if (auto node = as_node(call, parts)) return std::move(*node);
+  if (auto node = LoopNode(call, parts).write(false)) return std::move(*node);
   if (auto steps = unrolled(call, parts)) return std::move(*steps);
-  throw unsupported(
-      "it stacks what its steps give, or what it carries changes its type or size, and the number of steps "
-      "is not "
-      "known");
+  if (auto node = LoopNode(call, parts).write(true)) return std::move(*node);
+  throw unsupported("what it carries changes its type, and the number of steps is not known");
 }
 
 }  // namespace

@@ -132,6 +132,59 @@ def test_a_loop_that_stacks_its_steps(outputs):
     }""", {"x": X[0]})
 
 
+@pytest.mark.parametrize("limit, steps", [(50.0, 6), (3.0, 2), (0.5, 0)])
+def test_a_loop_that_stacks_its_steps_until_data_end_it(outputs, limit, steps):
+    text = """g (float[4] x, float[] limit) => (float[4] last, float[N,4] all) <int64 most = {20}> {
+        top = ReduceMax<keepdims = 0>(x)
+        go = Less(top, limit)
+        last, all = Loop(most, go, x) <body = b (int64 i, bool c, float[4] a) => (bool more, float[4] d, float[4] e) {
+            d = Add(a, a)
+            e = Neg(a)
+            most_of_d = ReduceMax<keepdims = 0>(d)
+            more = Less(most_of_d, limit)
+        }>
+    }"""
+    inputs = {"x": np.array([0, -1, 1, 0.5], np.float32), "limit": np.float32(limit)}
+    model = onnx.parser.parse_model(HEAD + text)
+    last, rows = outputs(model, inputs).values()
+    assert rows.shape == (steps, 4)
+    np.testing.assert_array_equal(last, inputs["x"] * 2**steps)
+    np.testing.assert_array_equal(rows, np.array([-inputs["x"] * 2**i for i in range(steps)], np.float32).reshape(steps, 4))
+
+
+@pytest.mark.parametrize("steps", [0, 1, 7])
+def test_a_loop_whose_tensors_grow_until_data_end_it(outputs, steps):
+    """Two grow alike, and are added; one grows by another size."""
+    inputs = {"x": X, "steps": np.array(steps)}
+    model = onnx.parser.parse_model(HEAD + """g (float[3,4] x, int64 steps) => (float[N,4] y, float[N,4] z, float[3,M] w) <bool yes = {1}> {
+        count = ReduceSum<keepdims = 0>(steps)
+        y, z, w = Loop(count, yes, x, x, x) <body = b (int64 i, bool c, float[P,4] a, float[P,4] d, float[3,Q] e) => (bool c2, float[R,4] f, float[R,4] g, float[3,S] h) {
+            c2 = Identity(c)
+            both = Add(a, d)
+            f = Concat<axis = 0>(both, x)
+            g = Concat<axis = 0>(x, d)
+            h = Concat<axis = 1>(e, e)
+        }>
+    }""")
+    y = z = w = X
+    for _ in range(steps):
+        y, z, w = np.concatenate([y + z, X]), np.concatenate([X, z]), np.concatenate([w, w], 1)
+    for given, wanted in zip(outputs(model, inputs).values(), (y, z, w), strict=True):
+        np.testing.assert_array_equal(given, wanted)
+
+
+def test_a_loop_that_stacks_what_grows_is_refused(run, tmp_path):
+    onnx.save(onnx.parser.parse_model(HEAD + """g (float[4] x, float[] limit) => (float[P] last, float[N,M] all) <int64 most = {20}, bool yes = {1}> {
+        last, all = Loop(most, yes, x) <body = b (int64 i, bool c, float[Q] a) => (bool more, float[R] d, float[S] e) {
+            d = Concat<axis = 0>(a, a)
+            e = Neg(d)
+            top = ReduceMax<keepdims = 0>(d)
+            more = Less(top, limit)
+        }>
+    }"""), tmp_path / "model.onnx")
+    assert "it stacks tensors of another size" in run("convert", "model.onnx", "--no-verify", "--input", "limit=f32[]", code=UNSUPPORTED)
+
+
 def test_a_scan_backwards(outputs):
     model = onnx.parser.parse_model(HEAD + """g (float[4] s, float[3,4] x) => (float[4] last, float[4,3] sums) {
         last, sums = Scan <num_scan_inputs = 1, scan_input_directions = [1], scan_output_axes = [1],

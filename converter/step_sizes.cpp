@@ -1,0 +1,71 @@
+#include "converter/step_sizes.h"
+
+#include <fmt/format.h>
+
+namespace tenon::converter {
+
+namespace {
+
+void give(Loop& op, const Dim& size, std::size_t output, std::size_t axis) {
+  op.sizes.push_back(size);
+  op.at.insert(op.at.end(), {static_cast<std::int64_t>(output), static_cast<std::int64_t>(axis)});
+}
+
+}  // namespace
+
+Type StepSizes::before_step(Builder& build, const std::string& key, Type initial) {
+  for (std::size_t axis = 0; axis < initial.rank(); ++axis) {
+    const auto known = names_.find({key, axis});
+    if (known == names_.end()) continue;
+    const auto [size, fresh] = before_.try_emplace(known->second);
+    if (fresh) size->second = build.new_size();
+    initial.shape[axis] = size->second;
+  }
+  return initial;
+}
+
+bool StepSizes::learn(std::span<const Carried> values) {
+  const auto assumed = names_;
+  std::map<std::string, std::map<std::string, std::string>> names;  // by the size before, the size after
+  for (const Carried& v : values)
+    for (std::size_t axis = 0; axis < v.before.size(); ++axis) {
+      const Dim& after = v.after[axis];
+      const auto known = names_.find({v.key, axis});
+      if (known != names_.end()) {
+        auto& ways = names[known->second];
+        known->second =
+            ways.try_emplace(after.str(),
+                             ways.empty() ? known->second : fmt::format("{}'{}", known->second, ways.size()))
+                .first->second;
+      } else if (!(v.before[axis] == after)) {
+        names_.emplace(std::pair{v.key, axis}, v.initial[axis].str());
+      }
+    }
+  return names_ != assumed;
+}
+
+void StepSizes::complete(Loop& op, Builder& build, std::span<const Carried> values) const {
+  std::map<std::string, Dim> last;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    for (std::size_t axis = 0; axis < values[i].initial.size(); ++axis) {
+      const auto known = names_.find({values[i].key, axis});
+      if (known == names_.end()) continue;
+      const auto [size, fresh] = last.try_emplace(known->second);
+      if (fresh) size->second = build.new_size();
+      give(op, size->second, i, axis);
+      op.step_sizes.push_back(before_.at(known->second));
+    }
+}
+
+std::vector<Dim> StepSizes::sizes() const {
+  std::vector<Dim> sizes;
+  for (const auto& [name, size] : before_) sizes.push_back(size);
+  return sizes;
+}
+
+void give_slices(Loop& op, Builder& build, std::size_t count) {
+  const Dim steps = build.new_size();
+  for (std::size_t i = 0; i < count; ++i) give(op, steps, static_cast<std::size_t>(op.carried) + i, 0);
+}
+
+}  // namespace tenon::converter
