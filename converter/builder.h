@@ -107,6 +107,9 @@ class Builder {
   /// True when a size cannot be 1. Bounds that the exporter assumed count as well; when they decide, they
   /// become bounds of the graph.
   bool is_never_one(const Dim& size);
+  /// Whether a size is 1, for operators whose rank depends on it. An error, with the advice, where it may be
+  /// 1 or not.
+  bool is_one(const Dim& size, std::string_view advice = {});
   void set_exported_minima(std::map<std::string, std::int64_t, std::less<>> minima) {
     exported_minima_ = std::move(minima);
   }

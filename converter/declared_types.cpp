@@ -145,11 +145,19 @@ void DeclaredTypes::settle() {
     sizes_.emplace(symbols[0], Dim(*size));
   }
   for (const Equation& e : equations_) {
-    if (e.declared.substitute(sizes_) == e.given) continue;
-    throw error("{} is given as {}, but the file was exported with {} there, which is {}", e.place,
-                e.given.str(), e.declared.str(), e.declared.substitute(sizes_).str())
+    const Dim size = e.declared.substitute(sizes_);
+    if (size == e.given) continue;
+    throw error("{} is given as {}, but the file was exported with {} there, {}", e.place, e.given.str(),
+                e.declared.str(), size == e.declared ? ranges_text(size) : "which is " + size.str())
         .hint("give sizes that fit together, or leave --input out");
   }
+}
+
+std::string DeclaredTypes::ranges_text(const Dim& size) const {
+  std::vector<std::string> ranges;
+  for (const std::string& symbol : size.symbols())
+    ranges.push_back(fmt::format("{} = {}", symbol, text_of(range_of(symbol))));
+  return fmt::format("for {}", fmt::join(ranges, " and "));
 }
 
 Type DeclaredTypes::input_type(const std::string& input, const ts::Type& declared, Graph& graph) {

@@ -43,6 +43,13 @@ bool Builder::is_never_one(const Dim& size) {
   return true;
 }
 
+bool Builder::is_one(const Dim& size, std::string_view advice) {
+  if (size == Dim(1)) return true;
+  if (is_never_one(size)) return false;
+  throw unsupported("the rank of the result depends on an axis of size {}, which may be 1 or not", size.str())
+      .hint(advice.empty() ? "give that dimension of the input a number" : std::string(advice));
+}
+
 Dim Builder::guarded_min(const Dim& size, const Dim& limit) {
   if (known_less(limit, size) == false) return size;
   const Dim out = min(size, limit);

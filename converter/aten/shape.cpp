@@ -304,6 +304,16 @@ Results im2col(Call& call) {
   return reshape(permute(x, {0, 1, 2, 4, 3, 5}), shape);
 }
 
+/// x[:-1] and x[1:] along an axis; both are empty where x is.
+struct Neighbours {
+  Ref before, after;
+};
+Neighbours neighbours(const Builder& build, const Ref& x, std::int64_t axis) {
+  const Dim size = x.shape()[at(axis)];
+  const Dim count = build.known_less(size, Dim(1)) == false ? size - 1 : max(size - 1, Dim(0));
+  return {slice(x, axis, 0, count), slice(x, axis, size - count, size)};
+}
+
 Results diff(Call& call) {
   Ref x = call.tensor("self");
   if (call.integer("n", 1) == 0) return call.ignore({"dim", "prepend", "append"}), Results(x);
@@ -314,9 +324,7 @@ Results diff(Call& call) {
   if (const Ref after = call.optional_tensor("append")) parts.push_back(cast(x.dtype(), after));
   if (parts.size() > 1) x = concat(parts, axis);
   for (std::int64_t n = call.integer("n", 1); n > 0; --n) {
-    const Dim size = x.shape()[at(axis)];
-    if (size == Dim(0)) break;
-    const Ref after = slice(x, axis, 1, size), before = slice(x, axis, 0, size - 1);
+    const auto [before, after] = neighbours(call.build, x, axis);
     x = is_bool(x.dtype()) ? not_equal(after, before) : after - before;
   }
   return x;
@@ -328,14 +336,15 @@ Ref steps_of(Call& call, const Ref& y, std::int64_t axis) {
   if (!x) return y.literal(call.number("dx", 1));
   const Ref at_y = is_float(y.dtype()) ? cast(y.dtype(), x) : x;
   if (x.rank() == 1) {
-    const Ref d = slice(at_y, 0, 1, x.shape()[0]) - slice(at_y, 0, 0, x.shape()[0] - 1);
+    const auto [before, after] = neighbours(call.build, at_y, 0);
+    const Ref d = after - before;
     Shape row(y.rank(), Dim(1));
     row[at(axis)] = d.shape()[0];
     return reshape(d, row);
   }
   const std::int64_t own = axis - static_cast<std::int64_t>(y.rank()) + static_cast<std::int64_t>(x.rank());
-  const Dim size = x.shape()[at(own)];
-  return slice(at_y, own, 1, size) - slice(at_y, own, 0, size - 1);
+  const auto [before, after] = neighbours(call.build, at_y, own);
+  return after - before;
 }
 
 /// The areas between neighbours, of the trapezoidal rule.
@@ -343,9 +352,8 @@ Ref trapezoids(Call& call, std::int64_t& axis) {
   Ref y = call.tensor("y");
   axis = call.axis("dim", y.rank(), -1);
   if (!is_float(y.dtype())) y = cast(DType::f32, y);
-  const Dim size = y.shape()[at(axis)];
-  const Ref sums = slice(y, axis, 1, size) + slice(y, axis, 0, size - 1);
-  return sums * cast(y.dtype(), steps_of(call, y, axis)) / 2.0;
+  const auto [before, after] = neighbours(call.build, y, axis);
+  return (before + after) * cast(y.dtype(), steps_of(call, y, axis)) / 2.0;
 }
 Results trapezoid(Call& call) {
   std::int64_t axis = 0;

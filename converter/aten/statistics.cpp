@@ -209,11 +209,13 @@ Ref covariance(Call& call) {
   return matmul(centred, transpose(weight ? centred * weight : centred, 0, 1)) / norm;
 }
 /// A number when there is one variable.
-Ref squeezed(const Ref& matrix) { return matrix.shape()[0] == Dim(1) ? reshape(matrix, {}) : matrix; }
-Results cov(Call& call) { return squeezed(covariance(call)); }
+Results cov(Call& call) {
+  const Ref c = covariance(call);
+  return call.build.is_one(c.shape()[0]) ? reshape(c, {}) : c;
+}
 Results corrcoef(Call& call) {
   const Ref c = covariance(call);
-  if (c.shape()[0] == Dim(1)) return reshape(c / c, {});
+  if (call.build.is_one(c.shape()[0])) return reshape(c / c, {});
   const Ref i = iota(c.shape()[0], call.build.insertion_point());
   const Ref diagonal = where(equal(reshape(i, {c.shape()[0], Dim(1)}), i), c, c.literal(0));
   const Ref deviation = sqrt(sum(diagonal, {1}, true));

@@ -121,11 +121,7 @@ Results squeeze(Call& call) {
   for (std::size_t i = 0; i < x->rank(); ++i) {
     const Dim& size = x->shape()[i];
     const bool asked = std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) != axes.end();
-    if (asked && size == Dim(1)) continue;
-    if (asked && !call.build.is_never_one(size))
-      throw unsupported("squeeze of an axis of size {}, which may be 1 or not", size.str())
-          .hint(all ? "name the axis: squeeze(dim)" : "give that dimension of the input a number");
-    shape.push_back(size);
+    if (!asked || !call.build.is_one(size, all ? "name the axis: squeeze(dim)" : "")) shape.push_back(size);
   }
   return reshaped(call.build, x, shape);
 }
@@ -321,6 +317,8 @@ Results unfold(Call& call) {
   const std::int64_t axis = call.axis("dimension", x->rank());
   const Dim size = call.size("size");
   const std::int64_t step = call.integer("step");
+  if (call.build.known_less(x->shape()[at(axis)], size) == true)
+    throw error("windows of {} along an axis of {}", size.str(), x->shape()[at(axis)].str());
   const Dim count = floor_div(x->shape()[at(axis)] - size, Dim(step)) + 1;
   const InsertionPoint& point = call.build.insertion_point();
   const Ref starts = apply(Iota{.size = count}, point);

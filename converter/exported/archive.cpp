@@ -106,6 +106,7 @@ void add_twins(const json& config, std::map<std::string, ts::IValue>& given) {
 
 Archive::Archive(const std::filesystem::path& path) : file_(opened(path)), zip_(file_->bytes()) {
   check_entries(zip_);
+  zip_.check_stored();
   model_ = only_model(zip_);
   for (const ZipMember& entry : zip_.members())
     if (inside_root(entry.name) == fmt::format("{}{}{}", kModels, model_, kJson))

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
+#include "converter/archive/file_format.h"
 #include "ir/safetensors.h"
 
 namespace tenon::exported {
@@ -13,6 +15,11 @@ namespace tenon::exported {
 namespace ts = torchscript;
 
 std::map<std::string, ts::IValue> read_weights(const std::filesystem::path& path, ts::Program& program) {
+  const DetectedFormat found = detect_format(MappedFile::open(path)->bytes());
+  if (found.kind != FileKind::safetensors && found.kind != FileKind::unknown)
+    throw error("this is {}", found.what)
+        .at(path.string())
+        .hint("weights beside a .pt2 are a .safetensors file, with the names of the model's state dict");
   const Safetensors file = read_safetensors(path);
   std::map<std::string, ts::IValue> by_name;
   std::shared_ptr<const void> mapped;

@@ -142,7 +142,12 @@ class PaddedSequences(nn.Module):
         return nn.utils.rnn.pad_sequence([x[0, 0], x[0, 0, 1:] + 1], batch_first=True, padding_value=-1.0)
 
 
-@pytest.mark.parametrize("make", [PaddedToAMultiple, ResizedByHalves, PaddedSequences])
+class Differences(nn.Module):
+    def forward(self, x):
+        return torch.diff(x, n=3, dim=2), torch.diff(x, n=2), torch.diff(x[:, :, :1], dim=2)
+
+
+@pytest.mark.parametrize("make", [PaddedToAMultiple, ResizedByHalves, PaddedSequences, Differences])
 def test_sizes_computed_from_sizes(tenon, tmp_path, make):
     model = make().eval()
     artifact = convert(tenon, torch.jit.script(model), ["x=f32[1,2,H,W]"], tmp_path)
@@ -157,6 +162,7 @@ ON_NO_ROWS = {
     "sum": lambda x: x.sum(0), "mean": lambda x: x.mean(0), "prod": lambda x: x.prod(0), "sort": lambda x: x.sort(0)[0], "any": lambda x: (x > 0).any(0),
     "norm": lambda x: x.norm(dim=0), "pad": lambda x: torch.nn.functional.pad(x, (0, 0, 1, 1)), "logcumsumexp": lambda x: torch.logcumsumexp(x, 0),
     "repeat": lambda x: x.repeat_interleave(2, 0), "expand": lambda x: x[:, None].expand(-1, 2, -1).reshape(-1, 4), "topk": lambda x: x.topk(1, 1)[0],
+    "trapezoid": lambda x: torch.trapezoid(x, dim=0),
 }
 
 
@@ -181,6 +187,28 @@ def test_a_size_of_zero_gives_what_pytorch_gives(tenon, tmp_path, name):
         done = subprocess.run([tenon, "run", tmp_path / "m.pt2", *given, "--output", tmp_path / "y.npy"], capture_output=True, text=True, timeout=100)
         assert done.returncode == 0, done.stderr
         torch.testing.assert_close(torch.from_numpy(numpy.load(tmp_path / "y.npy")), want, equal_nan=True)
+
+
+RANK_BY_SIZE = {"squeeze": lambda x: x.squeeze(0), "cov": torch.cov, "corrcoef": torch.corrcoef}
+
+
+@pytest.mark.parametrize("name", RANK_BY_SIZE)
+def test_a_rank_that_depends_on_a_size_needs_to_know_it(tenon, tmp_path, name):
+    x = torch.randn(3, 4)
+    torch.jit.trace(Of(RANK_BY_SIZE[name]), x).save(str(tmp_path / "m.pt"))
+    done = subprocess.run([tenon, "convert", "m.pt", "--input", "x=f32[N,4]"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 3 and "size N, which may be 1 or not" in done.stderr, done.stderr
+    for rows in 1, 3:
+        artifact = convert(tenon, torch.jit.trace(Of(RANK_BY_SIZE[name]), x[:rows]), [f"x=f32[{rows},4]"], tmp_path)
+        assert_equal(run(tenon, artifact, [x[:rows]], tmp_path), flat(RANK_BY_SIZE[name](x[:rows])), name)
+
+
+def test_windows_wider_than_their_axis_are_an_error(tenon, tmp_path):
+    torch.jit.trace(Of(lambda x: x.unfold(1, 3, 2)), torch.randn(2, 7)).save(str(tmp_path / "m.pt"))
+    for width, code in ((3, 0), (2, 2)):
+        done = subprocess.run([tenon, "run", "m.pt", "--input", f"x=f32[2,{width}]"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+        assert done.returncode == code, done.stderr
+    assert "windows of 3 along an axis of 2" in done.stderr
 
 
 def test_an_artifact_that_is_verified_at_size_zero_keeps_its_symbol(tenon, tmp_path):

@@ -2,6 +2,7 @@
 
 import collections
 import logging
+import re
 import subprocess
 import warnings
 import zipfile
@@ -117,6 +118,23 @@ def dynamic(tmp_path):
 )
 def test_an_input_the_archive_does_not_allow_is_one_sentence(call, tmp_path, given, sentence):
     assert sentence in call(2, "convert", dynamic(tmp_path), "--no-verify", "--input", given)
+
+
+def test_a_multiple_out_of_range_is_said_with_the_range(call, tmp_path):
+    rows = 4 * Dim("batch", min=1, max=10)
+    path = export(Scaled(), (torch.ones(8, 3),), tmp_path / "m.pt2", dynamic_shapes=[{0: rows}])
+    said = call(2, "convert", path, "--no-verify", "--input", "x=f32[44,3]")
+    assert re.search(r"dim 0 of input x is given as 44, but the file was exported with 4\*(\w+) there, for \1 = 2 to 10", said), said
+
+
+def test_damaged_weights_are_said(call, tmp_path):
+    path = export(torch.nn.Linear(64, 64), (torch.ones(2, 64),), tmp_path / "m.pt2")
+    with zipfile.ZipFile(path) as archive:
+        weight = next(e for e in archive.infolist() if "/weights/" in e.filename and e.file_size > 64 * 64)
+    whole = bytearray(path.read_bytes())
+    whole[weight.header_offset + 2000] ^= 1
+    path.write_bytes(whole)
+    assert f"'{weight.filename}' has a wrong checksum" in call(2, "convert", path)
 
 
 def test_a_narrower_input_is_taken(call, tmp_path):

@@ -116,6 +116,8 @@ def test_files_that_are_not_what_they_should_be(run, net):
     whole = (folder / "w.safetensors").read_bytes()
     (folder / "w.safetensors").write_bytes(whole[:-1])
     assert "w.safetensors" in run("convert", "net.pt2", "--weights-from", "w.safetensors", "-o", "net.tenon", code=2)
+    said = run("convert", "net.pt2", "--weights-from", "ids.npy", "-o", "net.tenon", code=2)
+    assert "a NumPy array" in said and "a .safetensors file" in said, said
     assert "nowhere" in run("convert", "net.pt2", "--weights-from", "nowhere.safetensors", "-o", "net.tenon", code=2)
     torch.jit.trace(torch.nn.Linear(2, 2), torch.zeros(1, 2)).save(folder / "net.pt")
     said = run("convert", "net.pt", "--weights-from", "w.safetensors", "-o", "net.tenon", code=2)
