@@ -1,12 +1,13 @@
-// Each kernel of gpu_cases.h gives what its plain reading gives, with waves of 32 or of 64 lanes. Of cases
-// that differ in dtypes alone, the first runs in three orders of threads and blocks, by turns under
-// ThreadSanitizer (waves of 32) or AddressSanitizer with UndefinedBehaviorSanitizer (waves of 64), and the
-// others run plain, by turns with either wave. In the builds with sanitizers, or with
-// TENON_KERNEL_TOOL=address or thread, all run with both waves, in three orders.
+// Each kernel of gpu_cases.h gives what its plain reading gives, by turns with waves of 32 or of 64 lanes.
+// With TENON_TESTS=all the first of those that differ in dtypes alone runs in three orders of threads and
+// blocks, by turns under ThreadSanitizer (waves of 32) or AddressSanitizer with UndefinedBehaviorSanitizer
+// (waves of 64). In the builds with sanitizers, or with TENON_KERNEL_TOOL=address or thread, all run with
+// both waves, in three orders.
 #include <gtest/gtest.h>
 
 #include <sstream>
 
+#include "tests/chosen.h"
 #include "tests/kernels/emulated_launch.h"
 
 namespace tenon::gpu {
@@ -57,7 +58,7 @@ std::vector<CaseRun> runs() {
   for (std::size_t i = 0; i < cases<32>().size(); ++i) {
     const GpuCase& c = cases<32>()[i];
     const int wide = c.of_warpgroups ? 32 : 64;
-    if (tool() == Tool::plain && families.insert(without_dtypes(c.name)).second) {
+    if (tool() == Tool::plain && all_tests_run() && families.insert(without_dtypes(c.name)).second) {
       const bool threads = families.size() % 2 == 0;
       all.push_back({i, threads ? 32 : wide, threads ? Tool::thread : Tool::address});
     } else if (tool() != Tool::plain) {
