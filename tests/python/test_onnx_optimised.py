@@ -108,17 +108,18 @@ QUANTISED = [(name, form, how) for name, forms in FORMS.items() for form in form
 
 @pytest.mark.parametrize("name, form, how", QUANTISED)
 def test_quantised(tenon, tmp_path, exported_onnx, name, form, how):
-    """Where a sum lies between two codes one is taken, and moves those behind it: ONNX Runtime differs as much from itself."""
+    """Where a sum lies between two codes one is taken, and moves those behind it: ONNX Runtime differs as much from itself.
+    On CPUs where its sums of bytes saturate it is asked for exact ones, but for operators that it does not run so."""
     folder, inputs = exported_onnx(name)
     if not (folder / f"{form}.onnx").exists():
         quietly(lambda: quantised(folder, inputs, form))
     model = onnx.load(extended(folder, form) if how == "extended" else folder / f"{form}.onnx")
     if form == "dynamic":
         scaled = [{key: value * np.float32(by) if value.dtype == np.float32 else value for key, value in inputs.items()} for by in (1, 0.9, 0.8, 0.7, 0.6)]
-        errors = [largest_error(run_tenon(tenon, model, some, tmp_path), run_onnxruntime(model, some)) for some in scaled]
+        errors = [largest_error(run_tenon(tenon, model, some, tmp_path), run_onnxruntime(model, some, exact_bytes=True)) for some in scaled]
         assert np.median(errors) < 1e-5 and max(errors) < 0.05, errors
         return
-    given, wanted = run_tenon(tenon, model, inputs, tmp_path), run_onnxruntime(model, inputs)
+    given, wanted = run_tenon(tenon, model, inputs, tmp_path), run_onnxruntime(model, inputs, exact_bytes=form == "QDQ" and how == "extended")
     assert largest_error(given, wanted) < 0.05
     if how == "as written":
         near = np.concatenate([np.isclose(g, w, rtol=1e-5, atol=1e-5).ravel() for g, w in zip(given, wanted, strict=True)])
