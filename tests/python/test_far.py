@@ -7,6 +7,7 @@ import sys
 
 import numpy
 import pytest
+from chosen import ALL
 from conftest import ROOT
 
 import models
@@ -27,15 +28,15 @@ def test_tiny_models_give_the_same_bits(run, exported_tiny, tmp_path, name):
 
 
 def test_operators_are_equal_to_pytorch(tenon, monkeypatch):
-    """One sample of each operator in PyTorch's database."""
+    """One sample of the operators in PyTorch's database."""
     import torch
     from opinfo import measure_all
 
     monkeypatch.setenv("TENON_DEVICE", "far")
-    records = measure_all(tenon.parent / "faulty_tenon", "pt", "*", limit=1, jobs=2, dtypes=(torch.float32,))
+    records = measure_all(tenon.parent / "faulty_tenon", "pt", "*", limit=1, jobs=2, dtypes=(torch.float32,), part=slice(None, None, 1 if ALL else 3))
     amiss = [r for r in records if r["verdict"] in ("wrong", "crash")]
     assert not amiss, "\n".join(f"{r['verdict']} {r['operator']} ({r['arguments']}): {r['reason']}" for r in amiss)
-    assert sum(r["verdict"] == "equal" for r in records) > 300
+    assert sum(r["verdict"] == "equal" for r in records) > (300 if ALL else 100)
 
 
 @pytest.mark.parametrize("name", ["mlp", "resnet9", "lstm", "gcn"])

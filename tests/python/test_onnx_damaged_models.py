@@ -10,6 +10,8 @@ import pytest
 from onnx import AttributeProto, TensorProto
 from onnx.backend.test.loader import load_model_tests
 
+from chosen import chosen
+
 DONE, BAD_INPUT, UNSUPPORTED = 0, 2, 3
 HUGE = 2**62
 
@@ -103,6 +105,6 @@ def test_is_no_crash(tenon, tmp_path):
         return None if fine else f"{name}: {done.returncode} {done.stderr}"
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        complaints = [c for c in pool.map(complaint, enumerate(damaged())) if c]
+        complaints = [c for c in pool.map(complaint, enumerate(chosen(damaged(), 3))) if c]
     if complaints:
         pytest.fail("\n".join(complaints[:20]))

@@ -85,14 +85,13 @@ def is_alike(now: Resources, then: Resources) -> bool:
     return exact and bool(now.stack) == bool(then.stack) and abs(now.registers - then.registers) <= max(4, then.registers // 10)
 
 
-def differences(compiler, made: dict[Key, Resources], by_turns=False) -> list[str]:
-    """Against the golden table, where it is of this version; by turns, of the targets on which each kernel was compiled."""
+def differences(compiler, made: dict[Key, Resources], kernels, only_made=False) -> list[str]:
+    """Against the golden table, where it is of this version: of all kernels that there are, or of those that were made alone."""
     versions, golden = read_golden()
     if compiler.version not in versions:
         print(f"compiled_kernels.txt knows {' and '.join(versions)}: nothing is compared with {compiler.version}", file=sys.stderr)
         return []
-    compiled = {name for name, _ in made}
-    golden = {key: r for key, r in golden.items() if key[1] in compiler.targets and not (by_turns and key[0] in compiled and key not in made)}
+    golden = {key: r for key, r in golden.items() if key[1] in compiler.targets and not (only_made and key[0] in kernels and key not in made)}
     found = []
     for key in sorted(made | golden):
         if key not in made or key not in golden or not is_alike(made[key], golden[key]):
@@ -120,7 +119,7 @@ def main() -> int:
             kept = {key: r for key, r in golden.items() if key[1] not in compiler.targets}
             family = compiler.version.split()[0]
             write_golden([v for v in versions if not v.startswith(family)] + [compiler.version], kept | made)
-        changed = differences(compiler, made)
+        changed = differences(compiler, made, kernels)
         for target in compiler.targets:
             wanted = sum(is_for(target, text) for text in kernels.values())
             print(f"{target:8} {sum(key[1] == target for key in made)} of {wanted} kernels compile")
