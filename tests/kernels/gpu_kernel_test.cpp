@@ -13,12 +13,6 @@
 namespace tenon::gpu {
 namespace {
 
-Tool tool() {
-  const char* const wanted = std::getenv("TENON_KERNEL_TOOL");
-  const std::string_view name = wanted ? wanted : TENON_KERNEL_TOOL;
-  return name == "address" ? Tool::address : name == "thread" ? Tool::thread : Tool::plain;
-}
-
 template <int wave>
 const std::vector<GpuCase>& cases() {
   static const std::vector<GpuCase> all = all_gpu_cases(wave);
@@ -58,11 +52,11 @@ std::vector<CaseRun> runs() {
   for (std::size_t i = 0; i < cases<32>().size(); ++i) {
     const GpuCase& c = cases<32>()[i];
     const int wide = c.of_warpgroups ? 32 : 64;
-    if (tool() == Tool::plain && all_tests_run() && families.insert(without_dtypes(c.name)).second) {
+    if (kernel_tool() == Tool::plain && all_tests_run() && families.insert(without_dtypes(c.name)).second) {
       const bool threads = families.size() % 2 == 0;
       all.push_back({i, threads ? 32 : wide, threads ? Tool::thread : Tool::address});
-    } else if (tool() != Tool::plain) {
-      for (int wave = 32; wave <= wide; wave *= 2) all.push_back({i, wave, tool()});
+    } else if (kernel_tool() != Tool::plain) {
+      for (int wave = 32; wave <= wide; wave *= 2) all.push_back({i, wave, kernel_tool()});
     } else if (!c.name.starts_with("loop ")) {  // gpu_loop_test.cpp runs the loops
       all.push_back({i, i % 2 == 0 ? 32 : wide, Tool::plain});
     }
