@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
 #include <set>
 
 #include "runtime/compare.h"
 #include "runtime/tuning/group_places.h"
+#include "runtime/tuning/stages.h"
 
 namespace tenon {
 namespace {
@@ -17,26 +17,12 @@ using Clock = std::chrono::steady_clock;
 constexpr double worst_estimate = 4;
 // Of the time of a run: groups with less gain nothing that could be measured.
 constexpr double least_share = 0.002;
-// A step beyond this is not computed faster by one thread.
-constexpr double small_seconds = 200e-6;
 // Blocks of a round, and of what decides.
 constexpr int fewest_blocks = 3, enough_blocks = 6;
 // Places of a key in one run, for each candidate that is tried there.
 constexpr std::size_t places_of_candidate = 4;
 
 using Places = std::map<std::string, std::vector<GroupPlace>>;
-
-// The groups of one key, and what is left to try for them.
-struct Open {
-  std::size_t group = 0;                  // of the report
-  std::vector<CandidateInfo> candidates;  // the incumbent first
-  bool is_worth_it = false;
-  std::set<std::string> tried = {};
-  TunedChoice best = {};
-  TunedChoice confirmed = {};  // by a search before this one; else the incumbent
-  enum class Stage { kernels, settings, together, splits, done } stage = Stage::kernels;
-  std::deque<std::string> left = {};  // of this stage
-};
 
 // Of one round: what is tried for which key.
 using Round = std::map<std::string, std::vector<std::string>>;
@@ -84,7 +70,8 @@ class Search {
       measure(round, seconds_until(end) / static_cast<double>(rounds_left()), fewest_blocks);
       keep_unconfirmed();
     }
-    for (const Open& open : open_) ++(open.stage == Open::Stage::done ? report_.measured : report_.left);
+    for (const OpenKey& open : open_)
+      ++(open.stage == OpenKey::Stage::done ? report_.measured : report_.left);
     options_.progress("confirming");
     confirm(after(0.85));
     options_.progress("comparing");
@@ -103,7 +90,7 @@ class Search {
 
   // What follows a round if it is the last: what was found until then is confirmed, and a whole run compared.
   double closing_seconds(Round found) const {
-    for (const Open& open : open_)
+    for (const OpenKey& open : open_)
       if (const TunedGroup& group = report_.groups[open.group]; open.best.candidate != group.incumbent)
         found[group.key] = {open.best.candidate};
     return least_seconds(blocks_to_confirm(found)) + least_seconds(enough_blocks);
@@ -138,14 +125,14 @@ class Search {
       at->second = std::size_t(-1);
       if (!base_places_.contains(choice->key)) continue;
       const CandidateInfo& incumbent = choice->candidates[choice->taken];
-      Open open{.candidates = {incumbent}, .is_worth_it = share.at(choice->key) >= least_share};
+      OpenKey open{.candidates = {incumbent}, .is_worth_it = share.at(choice->key) >= least_share};
       const auto add = [&](const CandidateInfo& c) {
         if (c.seconds <= worst_estimate * incumbent.seconds) open.candidates.push_back(c);
       };
       for (std::size_t i = 0; i < choice->candidates.size(); ++i)
         if (i != choice->taken && choice->candidates[i].kernel != "reference") add(choice->candidates[i]);
       if (open.is_worth_it) std::ranges::for_each(choice->splits, add);
-      const bool has_settings = open.is_worth_it && !settings_of(incumbent).empty();
+      const bool has_settings = open.is_worth_it && !settings_of(incumbent, threads_).empty();
       if (open.candidates.size() == 1 && !has_settings) continue;
       at->second = report_.groups.size();
       open.group = at->second;
@@ -161,7 +148,7 @@ class Search {
     }
   }
 
-  void begin_with_what_is_known(Open open, const Choice& choice) {
+  void begin_with_what_is_known(OpenKey open, const Choice& choice) {
     TunedGroup& group = report_.groups[open.group];
     open.best = {.group = group.group, .candidate = group.incumbent};
     const TunedChoice* tuned = tuning_.find(group.key);
@@ -174,79 +161,18 @@ class Search {
       open.tried = {tuned->tried.begin(), tuned->tried.end()};
       group.taken = tuned->candidate;
     }
-    begin(open, Open::Stage::kernels);
-    if (open.stage == Open::Stage::done)
+    open.begin(OpenKey::Stage::kernels, group.tried, threads_);
+    if (open.stage == OpenKey::Stage::done)
       ++report_.known;
     else
       open_.push_back(std::move(open));
-  }
-
-  std::vector<Schedule> settings_of(const CandidateInfo& candidate) const {
-    std::vector<Schedule> settings = candidate.knobs.settings(threads_);
-    std::erase_if(settings, [&](const Schedule& s) {
-      return s.threads != Schedule::Team::rule && candidate.seconds > small_seconds;
-    });
-    return settings;
-  }
-
-  // The kernel whose settings are tried: the fastest, or that of a search before this one.
-  static std::size_t base_of_settings(const Open& open) {
-    for (const std::string& name : open.tried)
-      if (const auto d = candidate_named(open.candidates, name); d && d->schedule != Schedule{})
-        return d->candidate;
-    const auto best = candidate_named(open.candidates, open.best.candidate);
-    return best ? best->candidate : 0;
-  }
-
-  // Than the incumbent, the least estimates first.
-  static std::vector<std::string> others(const Open& open, bool are_splits) {
-    std::vector<CandidateInfo> found(open.candidates.begin() + 1, open.candidates.end());
-    std::erase_if(found, [&](const CandidateInfo& c) { return (c.splits_before > 0) != are_splits; });
-    std::ranges::stable_sort(found, {}, &CandidateInfo::seconds);
-    std::vector<std::string> names;
-    for (const CandidateInfo& c : found) names.push_back(candidate_name(c));
-    return names;
-  }
-
-  // Lists what this stage tries, or goes on to the next where it tries nothing.
-  void begin(Open& open, Open::Stage stage) {
-    open.stage = stage;
-    const auto add = [&](const std::string& name) {
-      if (!open.tried.contains(name)) open.left.push_back(name);
-    };
-    const std::size_t base = base_of_settings(open);
-    const CandidateInfo& kernel = open.candidates[base];
-    switch (stage) {
-      case Open::Stage::kernels: std::ranges::for_each(others(open, false), add); break;
-      case Open::Stage::splits: std::ranges::for_each(others(open, true), add); break;
-      case Open::Stage::settings:
-        if (!open.is_worth_it) break;
-        for (const Schedule& s : settings_of(kernel)) add(candidate_name(kernel, s));
-        break;
-      case Open::Stage::together: {
-        Schedule all;
-        std::size_t helping = 0;
-        for (const TunedGroup::Tried& t : report_.groups[open.group].tried) {
-          const auto decision = candidate_named(open.candidates, t.candidate);
-          if (t.difference.high >= 0 || !decision || decision->candidate != base) continue;
-          if (decision->schedule == Schedule{}) continue;
-          ++helping;
-          // Of two settings of one knob the first that helps: the faster one is tried alone.
-          all = decision->schedule.with(all);
-        }
-        if (helping > 1) add(candidate_name(kernel, all));
-        break;
-      }
-      case Open::Stage::done: return;
-    }
-    if (open.left.empty()) begin(open, static_cast<Open::Stage>(static_cast<int>(stage) + 1));
   }
 
   // What each key tries next. Of keys that one step computes, one is measured at a time.
   Round next_round() const {
     Round round;
     std::set<std::size_t> claimed;
-    for (const Open& open : open_) {
+    for (const OpenKey& open : open_) {
       if (open.left.empty()) continue;
       const std::string& key = report_.groups[open.group].key;
       if (!claim(key, claimed)) continue;
@@ -270,12 +196,8 @@ class Search {
   // As far as is known: a stage may bring others. Keys of one step take turns.
   std::size_t rounds_left() const {
     std::size_t most = 1, shared = 0;
-    for (const Open& open : open_) {
-      std::size_t rounds = open.left.size();
-      if (open.stage == Open::Stage::kernels && open.is_worth_it)
-        rounds += settings_of(open.candidates.front()).size();
-      if (open.stage < Open::Stage::together && open.is_worth_it) ++rounds;
-      if (open.stage < Open::Stage::splits) rounds += others(open, true).size();
+    for (const OpenKey& open : open_) {
+      const std::size_t rounds = open.left.size() + open.later(threads_);
       const auto& places = base_places_.at(report_.groups[open.group].key);
       if (std::ranges::any_of(places, &GroupPlace::is_shared))
         shared += rounds;
@@ -330,7 +252,7 @@ class Search {
 
   void measure(const Round& round, double seconds, int blocks) {
     const auto times = times_of(round, seconds, blocks);
-    for (Open& open : open_) {
+    for (OpenKey& open : open_) {
       TunedGroup& group = report_.groups[open.group];
       const auto names = round.find(group.key);
       if (names == round.end()) continue;
@@ -352,13 +274,13 @@ class Search {
             tried.ms / tried.incumbent_ms < open.best.ms / open.best.incumbent_ms)
           put(open, name, tried.ms, tried.incumbent_ms);
       }
-      if (open.left.empty()) begin(open, static_cast<Open::Stage>(static_cast<int>(open.stage) + 1));
+      if (open.left.empty()) open.begin_next(group.tried, threads_);
     }
   }
 
   // For a search that is interrupted: what the next one need not try again.
   void keep_unconfirmed() {
-    for (const Open& open : open_) {
+    for (const OpenKey& open : open_) {
       if (open.tried.empty()) continue;
       TunedChoice choice = open.confirmed;
       if (choice.incumbent_ms == 0) choice.ms = choice.incumbent_ms = open.best.incumbent_ms;
@@ -378,7 +300,7 @@ class Search {
     return found;
   }
 
-  void put(Open& open, const std::string& candidate, double ms, double incumbent_ms) {
+  void put(OpenKey& open, const std::string& candidate, double ms, double incumbent_ms) {
     open.best.candidate = candidate;
     open.best.ms = ms;
     open.best.incumbent_ms = incumbent_ms;
@@ -400,14 +322,14 @@ class Search {
 
   // The fastest of many is fast by chance, too: each is measured once more, beside nothing but the incumbent.
   void confirm(Clock::time_point end) {
-    std::vector<Open*> rest;
-    for (Open& open : open_)
+    std::vector<OpenKey*> rest;
+    for (OpenKey& open : open_)
       if (open.best.candidate != report_.groups[open.group].incumbent) rest.push_back(&open);
     while (!rest.empty()) {
       Round round;
       std::set<std::size_t> claimed;
-      std::vector<Open*> later;
-      for (Open* open : rest) {
+      std::vector<OpenKey*> later;
+      for (OpenKey* open : rest) {
         const std::string& key = report_.groups[open->group].key;
         if (claim(key, claimed))
           round[key] = {open->best.candidate};
@@ -415,7 +337,7 @@ class Search {
           later.push_back(open);
       }
       const auto times = times_of(round, seconds_until(end), blocks_to_confirm(round));
-      for (Open* open : rest) {
+      for (OpenKey* open : rest) {
         const TunedGroup& group = report_.groups[open->group];
         if (!round.contains(group.key)) continue;
         const auto found = times.find({group.key, open->best.candidate});
@@ -426,7 +348,7 @@ class Search {
       }
       rest = std::move(later);
     }
-    for (Open& open : open_) {
+    for (OpenKey& open : open_) {
       TunedGroup& group = report_.groups[open.group];
       if (open.tried.empty()) continue;
       open.best.tried = {open.tried.begin(), open.tried.end()};
@@ -507,7 +429,7 @@ class Search {
   Session untuned_;
   std::shared_ptr<const Plan> plan_;
   Places base_places_;
-  std::vector<Open> open_;
+  std::vector<OpenKey> open_;
   double session_seconds_ = 0;  // to make the session of the last round: planning, packing weights
   double block_seconds_ = 0;    // of a block of it, with its share of warming up
   bool agrees_ = true;          // the last comparison
