@@ -11,6 +11,7 @@ import io
 import json
 import logging
 import multiprocessing
+import multiprocessing.connection
 import os
 import shutil
 import sys
@@ -153,13 +154,15 @@ def main() -> int:
     out = arguments.out or ROOT / "build/models" / ("tiny" if arguments.tiny else "")
     # A process a model: TorchScript numbers its types as they come, so the bytes would depend on the models before.
     context = multiprocessing.get_context("fork")
-    failed = False
-    for name in names:
-        process = context.Process(target=export, args=(name, out, arguments.tiny, forms, arguments.batch))
-        process.start()
-        process.join()
-        failed |= process.exitcode != 0
-    return int(failed)
+    processes = [context.Process(target=export, args=(name, out, arguments.tiny, forms, arguments.batch)) for name in names]
+    waiting, running = processes.copy(), []
+    while waiting or running:
+        while waiting and len(running) < os.cpu_count():
+            running.append(waiting.pop(0))
+            running[-1].start()
+        multiprocessing.connection.wait([p.sentinel for p in running])
+        running = [p for p in running if p.is_alive()]
+    return int(any(p.exitcode != 0 for p in processes))
 
 
 if __name__ == "__main__":

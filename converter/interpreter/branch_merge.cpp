@@ -131,24 +131,10 @@ AbstractValue BranchMerge::one_for(const void* a, const void* b, const std::func
   return made;
 }
 
-/// A size that is one thing or another.
-Dim BranchMerge::either(const Dim& a, const Dim& b) {
-  if (a == b) return a;
-  const auto [known, fresh] = sizes_.try_emplace({a.str(), b.str()});
-  if (fresh) known->second = build_.new_size();
-  return known->second;
-}
-
 AbstractValue BranchMerge::tensors(const TensorPtr& a, const TensorPtr& b) {
   if (a->dtype() != b->dtype() || a->rank() != b->rank())
     return divergent(fmt::format("a tensor {} or {}", a->type.str(), b->type.str()));
-  Type type = a->type;
-  for (std::size_t axis = 0; axis < type.rank(); ++axis) {
-    type.shape[axis] = either(type.shape[axis], b->shape()[axis]);
-    if (type.shape[axis] == a->shape()[axis]) continue;
-    op_.sizes.push_back(type.shape[axis]);
-    op_.at.insert(op_.at.end(), {std::ssize(outputs_), static_cast<std::int64_t>(axis)});
-  }
+  const Type type = sizes_.either(build_, a->type, b->type, outputs_.size(), op_);
   const TensorPtr t = output(
       type, [this, a] { return build_.read(a); }, [this, b] { return build_.read(b); });
   t->layout = a->layout == b->layout ? a->layout : std::nullopt;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "converter/interpreter/snapshot.h"
+#include "converter/region_sizes.h"
 #include "ir/ops/control.h"
 
 namespace tenon::converter {
@@ -33,7 +34,6 @@ class BranchMerge {
 
   AbstractValue divergent(std::string what);
   AbstractValue of_one(const AbstractValue&, std::size_t branch);
-  Dim either(const Dim& a, const Dim& b);
   void appended(const ListPtr&, const List& a, const List& b);
   AbstractValue tensors(const TensorPtr& a, const TensorPtr& b);
   AbstractValue lists(const ListPtr& a, const ListPtr& b);
@@ -52,8 +52,8 @@ class BranchMerge {
   std::string why_;
   std::vector<Output> outputs_;
   If op_;
-  std::map<std::pair<std::string, std::string>, Dim> sizes_;  // that the node gives, by what they are in each
-  std::vector<std::function<void()>> changes_;                // to apply to the state before
+  BranchSizes sizes_;
+  std::vector<std::function<void()>> changes_;  // to apply to the state before
   /// Lists and dicts that were merged, by what they were in a branch; null where a branch has none.
   std::map<const void*, std::pair<std::pair<const void*, const void*>, AbstractValue>> containers_;
   bool is_divergent_ = false;

@@ -4,7 +4,7 @@
 
 #include "converter/interpreter/regions.h"
 #include "converter/interpreter/snapshot.h"
-#include "converter/step_sizes.h"
+#include "converter/region_sizes.h"
 #include "ir/ops/control.h"
 
 namespace tenon::converter {

@@ -10,7 +10,7 @@
 #include "converter/onnx/onnx.pb.h"
 #include "converter/onnx/region_node_builder.h"
 #include "converter/onnx/table.h"
-#include "converter/step_sizes.h"
+#include "converter/region_sizes.h"
 #include "ir/ops/functions.h"
 
 namespace tenon::converter::onnx {
@@ -27,6 +27,11 @@ std::optional<bool> known_bool(const Call& call, const Operand& o,
   const auto known = call.values.data(o, effort);
   if (!known || known->numel() != 1) return std::nullopt;
   return known->reshape({}).get_int() != 0;
+}
+
+bool same_but_for_sizes(const std::vector<Type>& a, const std::vector<Type>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Type& x, const Type& y) { return x.dtype == y.dtype && x.rank() == y.rank(); });
 }
 
 Operands if_else(Call& call) {
@@ -52,7 +57,14 @@ Operands if_else(Call& call) {
   }
   if (fit && types[0].size() != types[1].size())
     throw error("its branches have different numbers of outputs");
-  if (fit && types[0] == types[1]) return open.finish();
+  if (fit && same_but_for_sizes(types[0], types[1])) {
+    If op;
+    BranchSizes sizes;
+    for (std::size_t i = 0; i < types[0].size(); ++i)
+      sizes.either(call.build, types[0][i], types[1][i], i, op);
+    open.node().set_op(op);
+    return open.finish();
+  }
   if (const auto fixed = known_bool(call, call.operand(0), Values::Effort::fix))
     return call.run_graph(*fixed ? then_branch : else_branch, {});
   throw unsupported("its branches give values of different types, and which one is taken is not known");
@@ -196,11 +208,12 @@ class LoopNode {
   }
 
   bool same_types(const Region& region) const {
+    std::vector<Type> before, after;
     for (std::size_t i = 1; i < operands_.size(); ++i) {
-      const Type &before = operands_[i]->type(), &after = region.results()[i]->type();
-      if (before.dtype != after.dtype || before.rank() != after.rank()) return false;
+      before.push_back(operands_[i]->type());
+      after.push_back(region.results()[i]->type());
     }
-    return true;
+    return same_but_for_sizes(before, after);
   }
 
   void check_slices(const Region& region) const {

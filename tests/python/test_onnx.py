@@ -109,6 +109,15 @@ def test_an_if_that_data_decide(outputs):
         assert_like_reference(outputs, text, {"go": np.array(go), "x": X})
 
 
+def test_an_if_whose_branches_differ_in_size(outputs):
+    text = """g (bool go, float[3,4] x) => (float[N,4] y, float[N,M] z) {
+        y, z = If(go) <then_branch = g1 () => (float[6,4] t, float[6,8] u) { t = Concat<axis = 0>(x, x) u = Concat<axis = 1>(t, t) },
+                       else_branch = g2 () => (float[3,4] e, float[3,4] f) { e = Neg(x) f = Exp(x) }>
+    }"""
+    for go in (True, False):
+        assert_like_reference(outputs, text, {"go": np.array(go), "x": X})
+
+
 def test_a_loop_that_data_end(outputs):
     text = """g (float[] x, float[] limit) => (float[] y) <int64 most = {20}> {
         go = Less(x, limit)

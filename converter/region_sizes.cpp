@@ -1,4 +1,4 @@
-#include "converter/step_sizes.h"
+#include "converter/region_sizes.h"
 
 #include <fmt/format.h>
 
@@ -6,12 +6,29 @@ namespace tenon::converter {
 
 namespace {
 
-void give(Loop& op, const Dim& size, std::size_t output, std::size_t axis) {
+template <class Op>
+void give(Op& op, const Dim& size, std::size_t output, std::size_t axis) {
   op.sizes.push_back(size);
   op.at.insert(op.at.end(), {static_cast<std::int64_t>(output), static_cast<std::int64_t>(axis)});
 }
 
 }  // namespace
+
+Dim BranchSizes::either(Builder& build, const Dim& a, const Dim& b) {
+  if (a == b) return a;
+  const auto [known, fresh] = sizes_.try_emplace({a.str(), b.str()});
+  if (fresh) known->second = build.new_size();
+  return known->second;
+}
+
+Type BranchSizes::either(Builder& build, const Type& a, const Type& b, std::size_t at, If& op) {
+  Type type = a;
+  for (std::size_t axis = 0; axis < type.rank(); ++axis) {
+    type.shape[axis] = either(build, a.shape[axis], b.shape[axis]);
+    if (a.shape[axis] != b.shape[axis]) give(op, type.shape[axis], at, axis);
+  }
+  return type;
+}
 
 Type StepSizes::before_step(Builder& build, const std::string& key, Type initial) {
   for (std::size_t axis = 0; axis < initial.rank(); ++axis) {

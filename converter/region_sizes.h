@@ -1,4 +1,4 @@
-// Sizes of what a loop carries that change from step to step.
+// Sizes that an if or a loop gives when it has run.
 #pragma once
 #include <map>
 #include <span>
@@ -9,6 +9,18 @@
 #include "ir/ops/control.h"
 
 namespace tenon::converter {
+
+/// Sizes that are one thing behind the first branch of an if and another behind the second: each pair has one
+/// name.
+class BranchSizes {
+ public:
+  Dim either(Builder&, const Dim& a, const Dim& b);
+  /// The type of output `at` of the if, of which its branches give `a` and `b`: of one dtype and rank.
+  Type either(Builder&, const Type& a, const Type& b, std::size_t at, If&);
+
+ private:
+  std::map<std::pair<std::string, std::string>, Dim> sizes_;
+};
 
 /// The axes of carried values that a step gives another size, found by writing the body again until no more
 /// are found. Each has a name for its size: one for those that begin with one size and change alike.
