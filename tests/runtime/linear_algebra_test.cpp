@@ -2,8 +2,6 @@
 // interpreter, and what they say of data that they cannot take.
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/spectra.h"
-#include "runtime/devices.h"
-#include "tests/chosen.h"
 #include "tests/runtime/on_device.h"
 
 namespace tenon::testing {
@@ -70,12 +68,6 @@ void expect_same(const Call& call, double tolerance = 2e-5) {
 
 class OfEverySize : public ::testing::TestWithParam<std::int64_t> {
  protected:
-  // Of a device whose kernels are compiled first, 0, 3, 9 and 33 are chosen.
-  void SetUp() override {
-    if (!default_device().shares_memory && !is_chosen(static_cast<std::size_t>(n), 3))
-      GTEST_SKIP() << "with TENON_TESTS=all";
-  }
-
   const std::int64_t n = GetParam();
   const Index square{2, n, n};
 };
