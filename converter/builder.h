@@ -110,6 +110,8 @@ class Builder {
   /// Whether a size is 1, for operators whose rank depends on it. An error, with the advice, where it may be
   /// 1 or not.
   bool is_one(const Dim& size, std::string_view advice = {});
+  /// Makes 2 the least size of an input's symbol; false for other sizes.
+  bool assume_never_one(const Dim& size);
   void set_exported_minima(std::map<std::string, std::int64_t, std::less<>> minima) {
     exported_minima_ = std::move(minima);
   }

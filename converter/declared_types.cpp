@@ -156,7 +156,7 @@ void DeclaredTypes::settle() {
 std::string DeclaredTypes::ranges_text(const Dim& size) const {
   std::vector<std::string> ranges;
   for (const std::string& symbol : size.symbols())
-    ranges.push_back(fmt::format("{} = {}", symbol, text_of(range_of(symbol))));
+    ranges.push_back(fmt::format("{}: {}", symbol, text_of(range_of(symbol))));
   return fmt::format("for {}", fmt::join(ranges, " and "));
 }
 

@@ -50,6 +50,14 @@ bool Builder::is_one(const Dim& size, std::string_view advice) {
       .hint(advice.empty() ? "give that dimension of the input a number" : std::string(advice));
 }
 
+bool Builder::assume_never_one(const Dim& size) {
+  const auto symbols = size.symbols();
+  if (symbols.size() != 1 || size != Dim::symbol(symbols[0]) || is_data_size(symbols[0])) return false;
+  std::int64_t& min = graph_.symbols[symbols[0]].min;
+  min = std::max<std::int64_t>(min, 2);
+  return true;
+}
+
 Dim Builder::guarded_min(const Dim& size, const Dim& limit) {
   if (known_less(limit, size) == false) return size;
   const Dim out = min(size, limit);

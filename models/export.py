@@ -154,10 +154,11 @@ def main() -> int:
     out = arguments.out or ROOT / "build/models" / ("tiny" if arguments.tiny else "")
     # A process a model: TorchScript numbers its types as they come, so the bytes would depend on the models before.
     context = multiprocessing.get_context("fork")
-    processes = [context.Process(target=export, args=(name, out, arguments.tiny, forms, arguments.batch)) for name in names]
+    at_once = len(os.sched_getaffinity(0))
+    processes = [context.Process(target=export, args=(name, out, arguments.tiny, forms, arguments.batch)) for name in dict.fromkeys(names)]
     waiting, running = processes.copy(), []
     while waiting or running:
-        while waiting and len(running) < os.cpu_count():
+        while waiting and len(running) < at_once:
             running.append(waiting.pop(0))
             running[-1].start()
         multiprocessing.connection.wait([p.sentinel for p in running])

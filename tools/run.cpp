@@ -187,11 +187,10 @@ void print_json(const RunOptions& o, const Graph& graph, const std::vector<Tenso
 void say_unverified(const Model& model) {
   const std::string file = model.path.filename().string();
   if (model.is_source()) {
-    fmt::print(stderr, "note: {} is not verified: nothing was compared with what {} computes{}\n", file,
-               runner_of(model),
-               std::filesystem::is_regular_file(model.path)
-                   ? fmt::format("; tenon verify {} does it", path_in_shell(model.path.string()))
-                   : "");
+    fmt::print(
+        stderr,
+        "note: {} is not verified: nothing was compared with what {} computes; tenon verify {} does it\n",
+        file, runner_of(model), path_in_shell(model.path.string()));
     return;
   }
   const auto verified = model.metadata.find("verified");

@@ -57,6 +57,9 @@ Operands if_else(Call& call) {
   }
   if (fit && types[0].size() != types[1].size())
     throw error("its branches have different numbers of outputs");
+  if (fit && types[0] == types[1]) return open.finish();
+  if (const auto fixed = known_bool(call, call.operand(0), Values::Effort::fix))
+    return call.run_graph(*fixed ? then_branch : else_branch, {});
   if (fit && same_but_for_sizes(types[0], types[1])) {
     If op;
     BranchSizes sizes;
@@ -65,8 +68,6 @@ Operands if_else(Call& call) {
     open.node().set_op(op);
     return open.finish();
   }
-  if (const auto fixed = known_bool(call, call.operand(0), Values::Effort::fix))
-    return call.run_graph(*fixed ? then_branch : else_branch, {});
   throw unsupported("its branches give values of different types, and which one is taken is not known");
 }
 
@@ -144,9 +145,10 @@ class LoopNode {
       if (!same_types(open.node().region())) return std::nullopt;
       const std::vector<StepSizes::Carried> values = carried(open.node().region());
       again = sizes_.learn(values);
-      if (!sizes_change && (again || (may_stop_ && parts_.slices > 0))) return std::nullopt;
+      const Type* const changing = changing_slice(open.node().region());
+      if (!sizes_change && (again || changing || (may_stop_ && parts_.slices > 0))) return std::nullopt;
       if (again) continue;
-      check_slices(open.node().region());
+      if (changing) throw unsupported("it stacks tensors of another size ({}) in each step", changing->str());
       sizes_.complete(op_, build_, values);
       if (may_stop_) give_slices(op_, build_, parts_.slices);
       open.node().set_op(op_);
@@ -216,15 +218,15 @@ class LoopNode {
     return same_but_for_sizes(before, after);
   }
 
-  void check_slices(const Region& region) const {
+  /// The type of a slice whose size depends on the step; null: none.
+  const Type* changing_slice(const Region& region) const {
     std::set<std::string> inner = inner_sizes(region);
     for (const Dim& size : sizes_.sizes()) inner.insert(size.str());
     for (std::size_t i = operands_.size(); i < region.results().size(); ++i)
       for (const Dim& size : region.results()[i]->shape())
         for (const std::string& symbol : size.symbols())
-          if (inner.contains(symbol))
-            throw unsupported("it stacks tensors of another size ({}) in each step",
-                              region.results()[i]->type().str());
+          if (inner.contains(symbol)) return &region.results()[i]->type();
+    return nullptr;
   }
 
   std::vector<StepSizes::Carried> carried(const Region& region) const {

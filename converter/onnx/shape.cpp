@@ -56,14 +56,27 @@ bool names(const Axes& axes, std::size_t i) {
   return std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) != axes.end();
 }
 
+/// Whether it drops an axis of a size, when it names none. A size that is an input's is assumed to be another
+/// than 1.
+bool is_dropped(Call& call, const Dim& size) {
+  if (size == Dim(1)) return true;
+  if (call.build.is_never_one(size)) return false;
+  if (!call.build.assume_never_one(size))
+    return call.build.is_one(size, "write the model with the axes that it drops");
+  call.values.note(
+      fmt::format("{} is at least 2: Squeeze names no axes, and drops those of size 1", size.str()));
+  return false;
+}
+
 Operands squeeze(Call& call) {
   const Ref x = call.tensor(0);
   const auto axes = call.axes(1, x.rank());
   Shape shape;
   for (std::size_t i = 0; i < x.rank(); ++i) {
-    if (axes && names(*axes, i) && x.shape()[i] != Dim(1))
-      throw error("it drops axis {}, whose size is {}", i, x.shape()[i].str());
-    if (axes ? !names(*axes, i) : x.shape()[i] != Dim(1)) shape.push_back(x.shape()[i]);
+    const Dim& size = x.shape()[i];
+    if (axes && names(*axes, i) && size != Dim(1))
+      throw error("it drops axis {}, whose size is {}", i, size.str());
+    if (axes ? !names(*axes, i) : !is_dropped(call, size)) shape.push_back(size);
   }
   return {reshape(x, shape)};
 }

@@ -124,7 +124,7 @@ def test_a_multiple_out_of_range_is_said_with_the_range(call, tmp_path):
     rows = 4 * Dim("batch", min=1, max=10)
     path = export(Scaled(), (torch.ones(8, 3),), tmp_path / "m.pt2", dynamic_shapes=[{0: rows}])
     said = call(2, "convert", path, "--no-verify", "--input", "x=f32[44,3]")
-    assert re.search(r"dim 0 of input x is given as 44, but the file was exported with 4\*(\w+) there, for \1 = 2 to 10", said), said
+    assert re.search(r"dim 0 of input x is given as 44, but the file was exported with 4\*(\w+) there, for \1: 2 to 10", said), said
 
 
 def test_damaged_weights_are_said(call, tmp_path):

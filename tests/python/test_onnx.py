@@ -118,6 +118,28 @@ def test_an_if_whose_branches_differ_in_size(outputs):
         assert_like_reference(outputs, text, {"go": np.array(go), "x": X})
 
 
+def test_an_if_whose_condition_is_given_is_the_branch_that_is_taken(outputs):
+    """What follows may need to know its sizes."""
+    text = """g (bool go, float[3,4] x) => (float[N,8] y) <int64[2] shape = {-1, 8}, float[6,8] w = {W}> {
+        t = If(go) <then_branch = g1 () => (float[6,4] t1) { t1 = Concat<axis = 0>(x, x) }, else_branch = g2 () => (float[4,4] t2) { t2 = MatMul(s, x) }>
+        u = Reshape(t, shape)
+        y = Add(u, v)
+    }"""
+    text = text.replace("float[6,8] w = {W}", "float[4,3] s = {" + ", ".join(["1"] * 12) + "}, float[3,8] v = {" + ", ".join(["2"] * 24) + "}")
+    assert_like_reference(outputs, text, {"go": np.array(True), "x": X})
+
+
+def test_squeeze_without_axes_assumes_that_sizes_are_not_one(run, outputs, tmp_path):
+    model = onnx.parser.parse_model(HEAD + "g (float[1,N,4] x) => (float[N,4] y) { y = Squeeze(x) }")
+    (y,) = outputs(model, {"x": X[None]}).values()
+    np.testing.assert_array_equal(y, X)
+    assert "N is at least 2" in run("convert", "model.onnx", "-o", "m.tenon", code=DONE)
+    np.save(tmp_path / "one.npy", X[None, :1])
+    run("run", "m.tenon", "--input", "one.npy", code=BAD_INPUT)
+    (y,) = outputs(model, {"x": X[None, :1]}).values()
+    assert y.shape == (4,)
+
+
 def test_a_loop_that_data_end(outputs):
     text = """g (float[] x, float[] limit) => (float[] y) <int64 most = {20}> {
         go = Less(x, limit)
