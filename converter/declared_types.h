@@ -42,7 +42,7 @@ class DeclaredTypes {
   void take(const std::string& symbol, const Dim& size, const std::string& place, Graph&);
   std::optional<Dim> known_size(const std::string& declared) const;
   torchscript::SizeRange range_of(const std::string& symbol) const;
-  /// "for s15 1 to 10": of the symbols of a size.
+  /// "for s15: 1 to 10": of the symbols of a size.
   std::string ranges_text(const Dim& size) const;
 
   std::map<std::string, torchscript::SizeRange> ranges_;

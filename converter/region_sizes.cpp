@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
+#include "converter/interpreter/regions.h"
+
 namespace tenon::converter {
 
 namespace {
@@ -74,10 +78,13 @@ void StepSizes::complete(Loop& op, Builder& build, std::span<const Carried> valu
     }
 }
 
-std::vector<Dim> StepSizes::sizes() const {
-  std::vector<Dim> sizes;
-  for (const auto& [name, size] : before_) sizes.push_back(size);
-  return sizes;
+bool StepSizes::depends_on_step(const Region& body, const Shape& shape) const {
+  std::set<std::string> inner = inner_sizes(body);
+  for (const auto& [name, size] : before_) inner.insert(size.str());
+  for (const Dim& size : shape)
+    for (const std::string& symbol : size.symbols())
+      if (inner.contains(symbol)) return true;
+  return false;
 }
 
 void give_slices(Loop& op, Builder& build, std::size_t count) {

@@ -43,8 +43,8 @@ class StepSizes {
   bool learn(std::span<const Carried>);
   /// Gives the loop these sizes; the values stand in its order. Those of its slices follow (Loop::at).
   void complete(Loop&, Builder&, std::span<const Carried>) const;
-  /// The sizes before a step.
-  std::vector<Dim> sizes() const;
+  /// Whether a size of this shape is known in the loop's body alone: each step may have another.
+  bool depends_on_step(const Region& body, const Shape&) const;
 
  private:
   std::map<std::pair<std::string, std::size_t>, std::string> names_;  // by a value's key and an axis

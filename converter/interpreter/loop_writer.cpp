@@ -354,8 +354,6 @@ void LoopWriter::share(const std::vector<Carried>& all) const {
 void LoopWriter::write_slices() {
   Region& region = node_->region();
   slices_.clear();
-  std::set<std::string> inner = inner_sizes(region);
-  for (const Dim& size : changing_.sizes.sizes()) inner.insert(size.str());
   for (const ListPtr& list : changing_.growing) {
     const std::optional<Appended> step = appended_to(*list);
     if (!step) continue;
@@ -363,12 +361,10 @@ void LoopWriter::write_slices() {
     if (is_outside(step->item) || std::any_of(step->from.begin(), step->from.end(), is_outside))
       throw unsupported("a list gets a tensor from outside the loop in each step")
           .hint("append a copy: .clone()");
-    for (const Dim& size : step->item->shape())
-      for (const std::string& symbol : size.symbols())
-        if (inner.contains(symbol))
-          throw unsupported("a list gets a tensor of another size ({}) in each step of a loop",
-                            step->item->type.str())
-              .hint("carry one tensor and join the new part to it with torch.cat");
+    if (changing_.sizes.depends_on_step(region, step->item->shape()))
+      throw unsupported("a list gets a tensor of another size ({}) in each step of a loop",
+                        step->item->type.str())
+          .hint("carry one tensor and join the new part to it with torch.cat");
     region.add_result(build_.read(step->item).value());
     const bool always = is_known_true(step->kept);
     if (!always) region.add_result(condition_value(build_, step->kept).value());

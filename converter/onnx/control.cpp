@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "base/error.h"
-#include "converter/interpreter/regions.h"
 #include "converter/onnx/onnx.pb.h"
 #include "converter/onnx/region_node_builder.h"
 #include "converter/onnx/table.h"
@@ -220,12 +218,8 @@ class LoopNode {
 
   /// The type of a slice whose size depends on the step; null: none.
   const Type* changing_slice(const Region& region) const {
-    std::set<std::string> inner = inner_sizes(region);
-    for (const Dim& size : sizes_.sizes()) inner.insert(size.str());
     for (std::size_t i = operands_.size(); i < region.results().size(); ++i)
-      for (const Dim& size : region.results()[i]->shape())
-        for (const std::string& symbol : size.symbols())
-          if (inner.contains(symbol)) return &region.results()[i]->type();
+      if (sizes_.depends_on_step(region, region.results()[i]->shape())) return &region.results()[i]->type();
     return nullptr;
   }
 
