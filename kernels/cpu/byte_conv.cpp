@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "kernels/cpu/byte_conv_transposed.h"
+#include "kernels/cpu/conv.h"
 #include "kernels/cpu/conv_gemm.h"
 #include "kernels/cpu/integer_rows.h"
 #include "kernels/cpu/row_gemm_parallel.h"
@@ -58,6 +60,24 @@ struct ByteGroup {
   long out;
   long depth;  // words of a column
   long packed() const { return depth * padded(out); }
+  long rest_size() const { return row_gemm_splits_bytes() ? RestOfBytes::size(padded(out), depth) : 0; }
+};
+
+// Where the parts of packed filters lie, in words.
+struct PackedFilters {
+  explicit PackedFilters(const ConvShape& s)
+      : group(s),
+        sums(s.groups * group.packed()),
+        scales(sums + s.groups * padded(group.out)),
+        rest(scales + s.groups * padded(group.out)),
+        size(rest + s.groups * group.rest_size()) {}
+  ByteGroup group;
+  long sums, scales, rest, size;
+
+  RestOfBytes rest_of(const float* packed, long g) const {
+    const float* const at = packed + rest + g * group.rest_size();
+    return RestOfBytes::at(reinterpret_cast<const std::int32_t*>(at), padded(group.out), group.depth);
+  }
 };
 
 constexpr std::uint8_t sign = 128;
@@ -132,21 +152,33 @@ bool makes_codes(const ConvShape& s, const Epilogue& e) {
   return makes_codes_of_sums(e) && (!e.bias || std::all_of(e.bias, e.bias + s.Cout, is_finite));
 }
 
-bool byte_conv_pays() { return runs_dot_of_bytes(); }
+double byte_conv_cost(const ConvShape& s) {
+  if (runs_dot_of_bytes()) return s.flops() / 4;
+  // Where weights are split: up to twice, less what is beyond.
+  constexpr double faster = 1.6;
+  return row_gemm_splits_bytes() ? s.flops() / faster : std::numeric_limits<double>::infinity();
+}
+
+bool byte_conv_pays(const ConvShape& s) {
+  if (runs_dot_of_bytes()) return true;
+  const double cost = byte_conv_cost(s);
+  return std::none_of(conv_algorithms.begin(), conv_algorithms.end(),
+                      [&](ConvAlgorithm a) { return conv_supports(s, a) && conv_cost(s, a) <= cost; });
+}
 
 long byte_conv_packed_size(const ConvShape& s) {
   if (s.transposed) return byte_conv_transposed_packed_size(s);
-  const ByteGroup group(s);
-  return s.groups * (group.packed() + 2 * padded(group.out));
+  return PackedFilters(s).size;
 }
 
 void pack_byte_conv(const ConvShape& s, const QuantizedB& b, float* packed, ThreadPool& pool) {
   if (s.transposed) return pack_byte_conv_transposed(s, b, packed, pool);
-  const ByteGroup group(s);
+  const PackedFilters parts(s);
+  const ByteGroup& group = parts.group;
   const long width = row_gemm_tile().cols, taps = s.taps(), in_each = s.Cin / s.groups;
-  auto* const sums = reinterpret_cast<std::int32_t*>(packed) + s.groups * group.packed();
-  float* const scales = packed + s.groups * (group.packed() + padded(group.out));
-  std::fill_n(packed, byte_conv_packed_size(s), 0.0F);
+  auto* const sums = reinterpret_cast<std::int32_t*>(packed) + parts.sums;
+  float* const scales = packed + parts.scales;
+  std::fill_n(packed, parts.rest, 0.0F);
   pool.parallel_for(s.Cout, [&](long n, int) {
     const long g = n / group.out, column = n % group.out;
     auto* const to =
@@ -168,6 +200,11 @@ void pack_byte_conv(const ConvShape& s, const QuantizedB& b, float* packed, Thre
     sums[g * padded(group.out) + column] = sum;
     scales[g * padded(group.out) + column] = b.scales[n];
   });
+  if (!row_gemm_splits_bytes()) return;
+  pool.parallel_for(s.groups, [&](long g, int) {
+    split_bytes(reinterpret_cast<std::int8_t*>(packed + g * group.packed()), width, padded(group.out),
+                group.depth, reinterpret_cast<std::int32_t*>(packed + parts.rest + g * group.rest_size()));
+  });
 }
 
 long byte_conv_scratch_size(const ConvShape& s) {
@@ -181,16 +218,17 @@ void byte_conv(const ConvShape& s, const ByteConv& run, float* scratch, ThreadPo
   const bool makes = makes_codes(s, run.epilogue);
   const bool in_place = is_read_in_place(s, run);
   const ByteImage view = in_place ? ByteImage(s, run.in_stride) : ByteImage(s);
-  const ByteGroup group(s);
+  const PackedFilters parts(s);
+  const ByteGroup& group = parts.group;
   const long columns = s.groups * padded(group.out);
   auto* const offsets = reinterpret_cast<std::int32_t*>(scratch);
   float* const scales = scratch + columns;
   float* const copy = scratch + 2 * columns;
   const float* const image = in_place ? reinterpret_cast<const float*>(run.in_bytes) : copy;
-  const auto* const sums = reinterpret_cast<const std::int32_t*>(run.packed) + s.groups * group.packed();
+  const auto* const sums = reinterpret_cast<const std::int32_t*>(run.packed) + parts.sums;
   for (long n = 0; n < columns; n++) {
     offsets[n] = run.least * sums[n];
-    scales[n] = scale_of_sums(run.in_scale, run.packed[s.groups * group.packed() + columns + n]);
+    scales[n] = scale_of_sums(run.in_scale, run.packed[parts.scales + n]);
   }
   if (!in_place) write_image(s, run, copy, pool);
 
@@ -219,6 +257,8 @@ void byte_conv(const ConvShape& s, const ByteConv& run, float* scratch, ThreadPo
     r.b_row_stride = row_gemm_tile().cols;
     r.b_panel_stride = r.b_row_stride * group.depth;
     r.integers = &integers;
+    const RestOfBytes rest = parts.rest_of(run.packed, g);
+    if (row_gemm_splits_bytes()) r.rest = &rest;
     r.hook_stores = run.out == nullptr;
     if (run.out) r.c = run.out + g * group.out;
     r.c_stride = run.out_stride;

@@ -11,8 +11,11 @@ namespace tenon::cpu {
 /// 2-d or 1-d ones of up to 16384 taps and channels an output, whose groups have whole words of four
 /// channels. Transposed ones have one group, and each output reads something.
 bool byte_conv_supports(const ConvShape& shape);
-/// Is it faster than float32 on this CPU?
-bool byte_conv_pays();
+/// The operations of a float32 product that takes as long; infinite where this CPU multiplies no bytes
+/// faster.
+double byte_conv_cost(const ConvShape& shape);
+/// Is it faster than all ways in float32?
+bool byte_conv_pays(const ConvShape& shape);
 
 /// Words of four bytes that pack_byte_conv writes: panels of four bytes of consecutive channels; then of each
 /// output channel the sum of its codes, and its scale.

@@ -46,6 +46,15 @@ class ByteTable {
     for (int i = 0; i < VL; i++) found[i] = bytes_[code[i] & 255];
     return found;
   }
+#if defined(__AVX2__)
+  /// What each of 32 bytes chooses.
+  TENON_INLINE __m256i of_bytes(__m256i bytes) const {
+    alignas(32) std::uint8_t each[sizeof bytes];
+    _mm256_store_si256(reinterpret_cast<__m256i*>(each), bytes);
+    for (std::uint8_t& byte : each) byte = bytes_[byte];
+    return _mm256_load_si256(reinterpret_cast<const __m256i*>(each));
+  }
+#endif
 
  private:
   const std::uint8_t* bytes_;

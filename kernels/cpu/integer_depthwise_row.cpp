@@ -73,8 +73,10 @@ TENON_INLINE __mmask16 first_lanes(long count) {
 struct ToCodes {
   SumCoder coder;
   TENON_INLINE void store(const Block& block, const Sums& sums, long at) const {
-    const __m512i bytes = coder.bytes(block.number(sums, 0), block.number(sums, 1), block.number(sums, 2),
-                                      block.number(sums, 3));
+    const auto number = [&](int i) __attribute__((always_inline)) {
+      return reinterpret_cast<vf>(block.number(sums, i));
+    };
+    const __m512i bytes = coder.bytes(number(0), number(1), number(2), number(3));
     const long left = block.row.bytes - at;
     if (left >= depthwise_block)
       _mm512_storeu_si512(block.row.to_codes + at, bytes);

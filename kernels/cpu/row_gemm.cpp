@@ -62,7 +62,7 @@ struct Columns {
 
 TileForm form_of(const RowGemm& g) {
   if (g.b_type == DType::f16) return TileForm::f16;
-  if (g.b_type == DType::i8) return TileForm::bytes;
+  if (g.b_type == DType::i8) return g.rest ? TileForm::split_bytes : TileForm::bytes;
   if (g.b_type != DType::bf16) return TileForm::f32;
   const bool pairs_fit = g.runs == 1 || g.run_length <= max_depth;
   const bool a_is_bf16 = g.a_is_bf16 || g.a_halves;
@@ -94,9 +94,7 @@ long packed_run(const RowGemm& g, const DepthBlock& k) {
 long packed_pitch(const RowGemm& g, const DepthBlock& k) { return k.runs * packed_run(g, k) + VL; }
 
 // Do tiles make codes of their sums? Those of bytes are never cut.
-bool makes_codes(const RowGemm& g) {
-  return g.integers && form_of(g) == TileForm::bytes && makes_codes_of_sums(g.epilogue);
-}
+bool makes_codes(const RowGemm& g) { return g.integers && makes_codes_of_sums(g.epilogue); }
 
 class Block {
  public:
@@ -199,6 +197,8 @@ class Block {
     }
     tile.a_stride = common_stride(tile.a_row, rows);
     tile.b = b_of(panel, k);
+    tile.rest = g_.rest;
+    tile.panel = panel;
     tile.later = later.begin;
     tile.later_step = later.step;
     tile.b_row_stride = g_.b_row_stride;
@@ -311,6 +311,7 @@ class Block {
     tile_kernel(form_, {rows, at_once * panel_vectors, tile.a_stride != 0})(tile);
     const long cols = panels * panel_cols;
     tile.b += panels * tile.b_panel_stride;
+    tile.panel += panels;
     tile.c += panels * tile.c_panel_stride;
     if (tile.partial) tile.partial += cols;
     if (tile.bias) tile.bias += cols;
@@ -435,11 +436,13 @@ long tiles_in_block(const RowGemm& g, const RowTiles& tiles, const DepthBlock& k
 }  // namespace
 
 bool makes_codes_of_sums(const Epilogue& e) {
-  return e.codes && !e.residual && e.activation == Activation::none && !e.added && runs_byte_dot();
+  const bool can = runs_byte_dot() || runs_split_bytes();
+  return can && e.codes && !e.residual && e.activation == Activation::none && !e.added;
 }
 
 bool runs_dot_of_bf16() { return runs_tile(TileForm::bf16_dot); }
 bool runs_dot_of_bytes() { return runs_byte_dot(); }
+bool row_gemm_splits_bytes() { return runs_split_bytes(); }
 
 TileShape row_gemm_tile() { return {tile_rows, panel_cols}; }
 

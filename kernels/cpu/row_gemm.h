@@ -6,6 +6,7 @@
 #include "base/dtype.h"
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/isa.h"
+#include "kernels/cpu/split_bytes.h"
 #include "kernels/schedule.h"
 
 namespace tenon::cpu {
@@ -68,6 +69,8 @@ struct RowGemm {
   // Of i8: makes floats of the sums, which get the epilogue. Else they are stored, in whole panels, with
   // none.
   const ColumnsOfIntegers* integers = nullptr;
+  // Of i8 where row_gemm_splits_bytes(): what of B is here alone (split_bytes). Null: nothing.
+  const RestOfBytes* rest = nullptr;
   // All of A are values of bfloat16: with such a B, the CPU's dot product of bfloat16 pairs may be used, for
   // which subnormal numbers are zeros.
   bool a_is_bf16 = false;
@@ -137,6 +140,10 @@ TENON_PER_ISA(RowGemmRun, row_gemm, row_gemm)
 /// Do tiles of bytes make Epilogue::codes? There is no NaN, then, and no hook is called.
 using MakesCodes = bool(const Epilogue&);
 TENON_PER_ISA(MakesCodes, makes_codes_of_sums, makes_codes_of_sums)
+
+/// Are products of bytes faster where B is split (split_bytes.h)?
+using SplitsBytes = bool();
+TENON_PER_ISA(SplitsBytes, row_gemm_splits_bytes, row_gemm_splits_bytes)
 
 /// Does RowGemm::a_is_bf16 make products with a bfloat16 B about twice as fast?
 using RunsDot = bool();

@@ -8,6 +8,7 @@ typedef std::uint8_t vb __attribute__((vector_size(VL)));
 typedef std::uint8_t vb_unaligned __attribute__((vector_size(VL), aligned(1), may_alias));
 typedef std::int8_t vsb __attribute__((vector_size(VL)));
 
+static TENON_INLINE vb broadcast(std::uint8_t x) { return x - vb{}; }
 static TENON_INLINE vb load(const std::uint8_t* p) { return *reinterpret_cast<const vb_unaligned*>(p); }
 static TENON_INLINE void store(std::uint8_t* p, vb v) { *reinterpret_cast<vb_unaligned*>(p) = v; }
 /// The first n bytes (0 <= n <= VL), and nothing else.

@@ -1,38 +1,64 @@
-// Codes of sums that are still in registers, of AVX-512. Per-ISA code.
+// Codes of sums that are still in registers, of AVX-512 and AVX2. Per-ISA code.
 #pragma once
 #include "kernels/cpu/byte_table.h"
 #include "kernels/cpu/scaling.h"
 
 namespace tenon::cpu::TENON_ISA {
 
+// The bytes of four vectors, or half as many words, or a quarter of 32-bit integers.
+#if defined(__AVX512F__)
+using Codes = __m512i;
+static TENON_INLINE Codes words_of(int x) { return _mm512_set1_epi16(static_cast<short>(x)); }
+static TENON_INLINE Codes sum_of_words(Codes a, Codes b) { return _mm512_add_epi16(a, b); }
+static TENON_INLINE Codes nearest(vf x) { return _mm512_cvtps_epi32(reinterpret_cast<__m512>(x)); }
+static TENON_INLINE Codes to_words(Codes a, Codes b) { return _mm512_packs_epi32(a, b); }
+static TENON_INLINE Codes to_signed_bytes(Codes a, Codes b) { return _mm512_packs_epi16(a, b); }
+static TENON_INLINE Codes to_bytes(Codes a, Codes b) { return _mm512_packus_epi16(a, b); }
+// No compiler contracts it with a sum that follows.
+static TENON_INLINE vf rounded_product(vf a, vf b) {
+  return reinterpret_cast<vf>(_mm512_mul_round_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b),
+                                                  _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+#else
+using Codes = __m256i;
+static TENON_INLINE Codes words_of(int x) { return _mm256_set1_epi16(static_cast<short>(x)); }
+static TENON_INLINE Codes sum_of_words(Codes a, Codes b) { return _mm256_add_epi16(a, b); }
+static TENON_INLINE Codes nearest(vf x) { return _mm256_cvtps_epi32(reinterpret_cast<__m256>(x)); }
+static TENON_INLINE Codes to_words(Codes a, Codes b) { return _mm256_packs_epi32(a, b); }
+static TENON_INLINE Codes to_signed_bytes(Codes a, Codes b) { return _mm256_packs_epi16(a, b); }
+static TENON_INLINE Codes to_bytes(Codes a, Codes b) { return _mm256_packus_epi16(a, b); }
+static TENON_INLINE vf rounded_product(vf a, vf b) {
+  vf product = a * b;
+  asm("" : "+x"(product));
+  return product;
+}
+#endif
+
 class SumCoder {
  public:
   explicit TENON_INLINE SumCoder(const CodesOfSums& c)
       : scaling_(c.by_scale),
-        low_(_mm512_set1_ps(c.low)),
-        high_(_mm512_set1_ps(c.high)),
-        zero_(_mm512_set1_epi16(static_cast<short>(c.zero))),
+        low_(broadcast(c.low)),
+        high_(broadcast(c.high)),
+        zero_(words_of(c.zero)),
         is_signed_(c.is_signed),
         by_table_(c.by_table),
         table_(c.table.data()) {}
 
   /// The codes of four vectors, without NaN: 16 bytes of each 128 bits, four of each vector in order.
-  TENON_INLINE __m512i bytes(__m512 a, __m512 b, __m512 c, __m512 d) const {
-    const __m512i first = _mm512_add_epi16(_mm512_packs_epi32(whole(a), whole(b)), zero_);
-    const __m512i second = _mm512_add_epi16(_mm512_packs_epi32(whole(c), whole(d)), zero_);
-    const __m512i codes = is_signed_ ? _mm512_packs_epi16(first, second) : _mm512_packus_epi16(first, second);
+  TENON_INLINE Codes bytes(vf a, vf b, vf c, vf d) const {
+    const Codes first = sum_of_words(to_words(whole(a), whole(b)), zero_);
+    const Codes second = sum_of_words(to_words(whole(c), whole(d)), zero_);
+    const Codes codes = is_signed_ ? to_signed_bytes(first, second) : to_bytes(first, second);
     return by_table_ ? table_.of_bytes(codes) : codes;
   }
 
  private:
-  TENON_INLINE __m512i whole(__m512 x) const {
-    const __m512 clamped = _mm512_min_ps(_mm512_max_ps(x, low_), high_);
-    return _mm512_cvtps_epi32(reinterpret_cast<__m512>(scaling_.of(reinterpret_cast<vf>(clamped))));
-  }
+  TENON_INLINE Codes whole(vf x) const { return nearest(scaling_.of(min_or_b(max_or_b(x, low_), high_))); }
 
   Scaling scaling_;
-  __m512 low_, high_;
-  __m512i zero_;
+  vf low_, high_;
+  Codes zero_;
   bool is_signed_, by_table_;
   ByteTable table_;
 };
@@ -42,21 +68,19 @@ class SumWithResidual {
  public:
   TENON_INLINE SumWithResidual(const ResidualOfSums& r)
       : scaling_(r.by_scale),
-        low_(_mm512_set1_ps(r.low)),
-        high_(_mm512_set1_ps(r.high)),
-        origin_(_mm512_set1_ps(to_whole + r.zero)),
-        scale_(_mm512_set1_ps(r.scale)),
-        flip_(_mm_set1_epi8(static_cast<char>(r.is_signed ? sign : 0))),
-        residual_zero_(_mm512_set1_ps(r.of_residual.zero + (r.is_signed ? sign : 0))),
-        residual_scale_(_mm512_set1_ps(r.of_residual.scale)) {}
+        low_(broadcast(r.low)),
+        high_(broadcast(r.high)),
+        origin_(broadcast(to_whole + r.zero)),
+        scale_(broadcast(r.scale)),
+        flip_(broadcast(static_cast<std::uint8_t>(r.is_signed ? sign : 0))),
+        residual_zero_(broadcast(r.of_residual.zero + (r.is_signed ? sign : 0))),
+        residual_scale_(broadcast(r.of_residual.scale)) {}
 
-  TENON_INLINE __m512 of(__m512 sum, __m128i residual) const {
-    const __m512 clamped = _mm512_min_ps(_mm512_max_ps(sum, low_), high_);
-    const auto scaled = reinterpret_cast<__m512>(scaling_.of(reinterpret_cast<vf>(clamped)));
-    const __m512 steps = _mm512_sub_ps(_mm512_add_ps(scaled, _mm512_set1_ps(to_whole)), origin_);
-    const __m512i code = _mm512_cvtepu8_epi32(_mm_xor_si128(residual, flip_));
-    const __m512 residual_steps = _mm512_sub_ps(_mm512_cvtepi32_ps(code), residual_zero_);
-    return _mm512_add_ps(rounded_product(steps, scale_), rounded_product(residual_steps, residual_scale_));
+  TENON_INLINE vf of(vf sum, vb residual) const {
+    const vf scaled = scaling_.of(min_or_b(max_or_b(sum, low_), high_));
+    const vf steps = scaled + to_whole - origin_;
+    const vf residual_steps = to_float(widen(residual ^ flip_)) - residual_zero_;
+    return rounded_product(steps, scale_) + rounded_product(residual_steps, residual_scale_);
   }
 
  private:
@@ -64,15 +88,10 @@ class SumWithResidual {
   // Added to a number of up to 2^22 it leaves the nearest whole one in the lower bits.
   static constexpr float to_whole = 12582912.0F;
 
-  // No compiler contracts it with the sum that follows.
-  static TENON_INLINE __m512 rounded_product(__m512 a, __m512 b) {
-    return _mm512_mul_round_ps(a, b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  }
-
   Scaling scaling_;
-  __m512 low_, high_, origin_, scale_;
-  __m128i flip_;
-  __m512 residual_zero_, residual_scale_;
+  vf low_, high_, origin_, scale_;
+  vb flip_;
+  vf residual_zero_, residual_scale_;
 };
 
 }  // namespace tenon::cpu::TENON_ISA

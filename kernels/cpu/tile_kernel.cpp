@@ -8,6 +8,7 @@ namespace {
 struct Floats {
   static constexpr bool sums_are_integers = false;
   static constexpr bool makes_codes = false;
+  static constexpr bool has_rest = false;
   static constexpr int depth = 1;
   static constexpr int vector_words = VL;
   using Stored = vf;
@@ -66,6 +67,15 @@ struct Bytes : Floats {
 
 }  // namespace
 
+#if defined(__AVX2__) && TENON_VL == 8
+/// Of tile_kernel_split.cpp.
+TileKernel split_bytes_tile(const TileCall& call);
+bool runs_split_bytes() { return true; }
+#else
+bool runs_split_bytes() { return false; }
+static TileKernel split_bytes_tile(const TileCall&) { return nullptr; }
+#endif
+
 #if defined(__AVX512F__)
 /// Of tile_kernel_bytes.cpp.
 TileKernel byte_dot_tile(const TileCall& call);
@@ -106,6 +116,7 @@ TileKernel tile_kernel(TileForm form, const TileCall& call) {
     case TileForm::f16: return pick_tile<Halves>(call);
     case TileForm::bf16: return pick_tile<BfloatPairs>(call);
     case TileForm::bf16_dot: return bf16_dot_tile(call);
+    case TileForm::split_bytes: return split_bytes_tile(call);
     case TileForm::bytes: return runs_byte_dot() ? byte_dot_tile(call) : pick_tile<Bytes>(call);
   }
   return nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 #include "kernels/cpu/rounded_rows.h"
 #include "kernels/cpu/simd.h"
+#include "kernels/cpu/split_bytes.h"
 
 namespace tenon::cpu::TENON_ISA {
 
@@ -17,16 +18,19 @@ inline constexpr int tile_rows = VL == 16 ? 14 : 6;
 
 /// What a step of the tile multiplies. All sums are float32, but for bytes.
 enum class TileForm {
-  f32,       // an element of A by a row of B
-  f16,       // the same, B in float16
-  bf16,      // two elements of A by a row of pairs of B in bfloat16
-  bf16_dot,  // the same, A in pairs of bfloat16, by the CPU's instruction for that
-  bytes,     // four unsigned bytes of A by four signed ones of B; 32-bit sums
+  f32,          // an element of A by a row of B
+  f16,          // the same, B in float16
+  bf16,         // two elements of A by a row of pairs of B in bfloat16
+  bf16_dot,     // the same, A in pairs of bfloat16, by the CPU's instruction for that
+  bytes,        // four unsigned bytes of A by four signed ones of B; 32-bit sums
+  split_bytes,  // the same, B split (split_bytes.h)
 };
 /// Can this CPU run tiles of this form?
 bool runs_tile(TileForm form);
 /// Has it an instruction for those of bytes? Its tiles make codes, too.
 bool runs_byte_dot();
+/// Are those of split bytes faster?
+bool runs_split_bytes();
 
 /// The operands of one row tile and some consecutive column panels. Offsets and strides count words of four
 /// bytes: an element in float32, a pair of 16-bit ones. partial, residual, added, rounded, bias,
@@ -53,6 +57,9 @@ struct Tile {
   // Of integers: (sum + offset) * scale before all that follows. Null: they stay integers.
   const std::int32_t* integer_offsets = nullptr;
   const float* integer_scales = nullptr;
+  // Of split bytes; `panel` is that of b.
+  const RestOfBytes* rest = nullptr;
+  long panel = 0;
   const float* bias;
   // Of integers: codes are all that follows the bias, and all that is stored, here and in c_row. Null: none.
   const CodesOfSums* codes = nullptr;

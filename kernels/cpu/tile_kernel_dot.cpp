@@ -9,6 +9,7 @@ namespace {
 struct DotOfPairs {
   static constexpr bool sums_are_integers = false;
   static constexpr bool makes_codes = false;
+  static constexpr bool has_rest = false;
   static constexpr int depth = 1;
   static constexpr int vector_words = VL;
   using Stored = vf;

@@ -1,5 +1,7 @@
 // The loop of the register tile, for one form of its operands. Built once per ISA.
 #pragma once
+#include <type_traits>
+
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/tile_kernel.h"
 
@@ -77,6 +79,7 @@ static TENON_INLINE void scale_integers(vf (&sum)[Rows][Vectors], const float* s
 //   factor<k>(stored) -> a vector of columns for word k
 //   add(sum, x, factor)
 //   sums_are_integers
+//   has_rest          B is split: add_rest(sum, x, factor) is for the rows of Tile::rest
 //   makes_codes       then store_codes(t, col, sum, last_lanes) does what Tile::codes says
 template <class Form, int Depth, int Rows, int Vectors, class Pointers>
 static TENON_INLINE void add_step(vf (&sum)[Rows][Vectors], const Pointers& a, long k, const float* b,
@@ -100,6 +103,42 @@ static TENON_INLINE void add_step(vf (&sum)[Rows][Vectors], const Pointers& a, l
   add_word.template operator()<0>();
   if constexpr (Depth == 2) add_word.template operator()<1>();
 }
+
+// What of split bytes is beyond the panels: the rows of one run of A after the other.
+template <int Vectors>
+class RestRows {
+ public:
+  TENON_INLINE RestRows(const Tile& t, long panel) : rest_(*t.rest) {
+    TENON_UNROLL
+    for (int j = 0; j < Vectors; j++) {
+      const std::int32_t* const strip = rest_.begin + (t.panel + panel) * panel_vectors + j;
+      next_[j] = strip[0];
+      end_[j] = strip[1];
+    }
+  }
+  // Adds those of the next `length` words of the depth.
+  template <class Form, int Rows, class Pointers>
+  TENON_INLINE void add(vf (&sum)[Rows][Vectors], const Pointers& a, long length) {
+    TENON_UNROLL
+    for (int j = 0; j < Vectors; j++) {
+      for (; next_[j] < end_[j] && rest_.words[next_[j]] < before_ + length; next_[j]++) {
+        const vf factor = load(reinterpret_cast<const float*>(rest_.rows) + next_[j] * RestOfBytes::columns);
+        const long k = rest_.words[next_[j]] - before_;
+        TENON_UNROLL
+        for (int i = 0; i < Rows; i++) sum[i][j] = Form::add_rest(sum[i][j], broadcast(a.at(i, k)), factor);
+      }
+    }
+    before_ += length;
+  }
+
+ private:
+  const RestOfBytes& rest_;
+  long next_[Vectors], end_[Vectors];
+  long before_ = 0;
+};
+struct NoRest {
+  TENON_INLINE NoRest(const Tile&, long) {}
+};
 
 template <class Form, int Rows, int Vectors, bool Uniform>
 static __attribute__((noinline)) void run_tile(const Tile& t) {
@@ -149,6 +188,7 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
     if (t.rounded) prefetch_rounded(t, col, Rows);
     const float* b = t.b + panel * t.b_panel_stride;
     const float* later = t.later ? t.later : b;
+    std::conditional_t<Form::has_rest, RestRows<Vectors>, NoRest> rest(t, panel);
     for (long s = 0; s < t.runs; s++) {
       const RowPointers<Rows, Uniform> a(t, t.a + (t.run_offsets ? t.run_offsets[s] : 0));
       // Short runs lie anywhere: the next one is asked for while this one is read.
@@ -173,6 +213,7 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
         add_step<Form, Form::depth>(sum, a, k, b, t.b_panel_stride);
         b += t.b_row_stride;
       }
+      if constexpr (Form::has_rest) rest.template add<Form>(sum, a, t.run_length);
       if constexpr (Form::depth == 2) {
         if (k < t.run_length) {
           add_step<Form, 1>(sum, a, k, b, t.b_panel_stride);

@@ -56,9 +56,10 @@ std::string form_of(const ConvShape& s) {
 }
 
 std::optional<ByteConvCall> match(const Planner& planner, const Group& group) {
-  if (!cpu::byte_conv_pays()) return std::nullopt;
   auto call = ByteConvCall::match(planner, group);
-  return call && cpu::byte_conv_supports(call->conv.shape) ? call : std::nullopt;
+  const bool fits =
+      call && cpu::byte_conv_supports(call->conv.shape) && cpu::byte_conv_pays(call->conv.shape);
+  return fits ? call : std::nullopt;
 }
 
 // The kernel reads a few channels of bytes as they lie: those of pictures are planes.
@@ -110,10 +111,10 @@ std::vector<Candidate> lower_byte_conv(const Planner& planner, const Group& grou
   work.bytes += epilogue->match().bytes() - 0.75 * bytes_of(conv.weights_value->type());
   const double copies =
       planner.estimate_copy(conv.x, [&](const Strided& t) { return is_readable(*call, t, order); });
-  // The products are four times as fast as those of float32; each number is written as a byte before.
+  // Each number is written as a byte before.
   constexpr double cost_of_number = 8;
   const double numbers = bytes_of(conv.x->type()) / static_cast<double>(size_of(conv.x->dtype()));
-  const double cost = work.flops / 4 + cost_of_number * numbers;
+  const double cost = cpu::byte_conv_cost(conv.shape) + cost_of_number * numbers;
   const auto scratch = static_cast<std::size_t>(cpu::byte_conv_scratch_size(conv.shape));
   const CandidateInfo info{
       .kernel = "byte" + epilogue->text(),
@@ -128,10 +129,9 @@ std::vector<Candidate> lower_byte_conv(const Planner& planner, const Group& grou
 }
 
 bool takes_bytes(const Node& member, const Group& group, WeightStore& weights) {
-  if (!cpu::byte_conv_pays()) return false;
   const auto call = ConvCall::match_shape(group);
   return call && call->anchor == &member && call->shape.flops() > 0 && cpu::byte_conv_supports(call->shape) &&
-         ByteConvNumbers::of(member, group, weights);
+         cpu::byte_conv_pays(call->shape) && ByteConvNumbers::of(member, group, weights);
 }
 
 }  // namespace

@@ -177,7 +177,7 @@ std::vector<Candidate> lower_byte_depthwise(const Planner& planner, const Group&
 }
 
 bool takes_bytes(const Node& member, const Group& group, WeightStore&) {
-  if (!cpu::byte_conv_pays() || member.output()->dtype() != DType::f32) return false;
+  if (!cpu::runs_dot_of_bytes() || member.output()->dtype() != DType::f32) return false;
   const auto call = ConvCall::match_shape(group);
   if (!call || call->anchor != &member || call->shape.flops() == 0) return false;
   const ConstantValue filters(call->weights_value);

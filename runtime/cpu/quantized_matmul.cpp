@@ -194,7 +194,7 @@ std::vector<Candidate> lower_quantized_matmul(const Planner& planner, const Grou
     const cpu::GridGemm gemm{.M = M, .N = N, .K = K, .a_scale = grid->scale, .least = grid->least};
     const ByteProduct product{gemm};
     const double cost = work.flops / 4 + 16.0 * static_cast<double>(M) * static_cast<double>(N + K);
-    if (cpu::byte_conv_pays() && cpu::byte_conv_supports(product.shape()) &&
+    if (cpu::byte_conv_supports(product.shape()) && cpu::byte_conv_pays(product.shape()) &&
         has_8_bits_without_zero_points(call->range))
       add(product, "byte", cost);
     else
