@@ -10,15 +10,16 @@ namespace tenon::cpu {
 
 /// One call: out[r][c] = op(in0[r][c], in1[r][c], ...) for r < rows, c < cols. Pitches count elements
 /// from row to row (0: the same row each time). A splat input has one value per row, at in[r * pitch]. Bools
-/// are bytes: 0, or any other for true; results are 0 or 1. out may be one of the inputs.
+/// are bytes: 0, or any other for true; results are 0 or 1. out may be one of the inputs. What a call does
+/// not read is not set: to clear all takes as long as some dozen vectors.
 struct OpArgs {
-  void* out = nullptr;
-  const void* in[4] = {};
-  long out_pitch = 0;
-  long in_pitch[4] = {};
-  bool splat[4] = {};
-  long rows = 0;
-  long cols = 0;
+  void* out;
+  const void* in[4];
+  long out_pitch;
+  long in_pitch[4];
+  bool splat[4];
+  long rows;
+  long cols;
 };
 using OpFn = void (*)(const OpArgs&);
 

@@ -85,8 +85,11 @@ class PatchMove {
   template <class F>
   TENON_INLINE void by_bytes(F f) const {
     const long bytes = p_.cols * size;
-    if (bytes >= 64) return f(Number<64>{});
-    if (bytes >= 32) return f(Number<32>{});
+    // No more than a vector: of two, g++ moves quarters through the stack.
+    if constexpr (sizeof(vf) >= 64)
+      if (bytes >= 64) return f(Number<64>{});
+    if constexpr (sizeof(vf) >= 32)
+      if (bytes >= 32) return f(Number<32>{});
     if (bytes >= 16) return f(Number<16>{});
     if (bytes >= 8) return f(Number<8>{});
     if constexpr (size <= 4)

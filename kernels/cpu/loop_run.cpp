@@ -226,11 +226,10 @@ class LoopWorker {
     tile.rows = rows_;
     tile.cols = cols_;
     tile.in[0] = data_of(from);
-    if (from.has_p) tile.in_pitch[0] = from.has_q ? pitch_of(from) : 1;
-    if (step.in[1].where != ValueLocation::Where::none) {
-      tile.in[1] = data_of(step.in[1]);
-      tile.in_pitch[1] = step.in[1].has_p ? 1 : 0;
-    }
+    tile.in_pitch[0] = !from.has_p ? 0 : from.has_q ? pitch_of(from) : 1;
+    const bool has_second = step.in[1].where != ValueLocation::Where::none;
+    tile.in[1] = has_second ? data_of(step.in[1]) : nullptr;
+    tile.in_pitch[1] = has_second && step.in[1].has_p ? 1 : 0;
     const bool by_rows = plan_.space.mode == LoopMode::rows;
     const FoldFn fold = by_rows ? step.reduce.fold_rows : step.reduce.fold_columns;
     fold(data_of(step.out), tile, row_position_);

@@ -27,6 +27,9 @@ struct HalfFloats {
   static TENON_INLINE void put(Element* p, vf v, int n) { store_partial(p, Format::narrow(v), n); }
 };
 
+// Vectors that are moved in one step: of one, too few loads are on their way at once.
+constexpr long moved_together = 4;
+
 template <class Format>
 void load_small(const Transfer& transfer) {
   const Transfer t = transfer;  // what is written may not lie here
@@ -35,6 +38,10 @@ void load_small(const Transfer& transfer) {
     const auto* const from = reinterpret_cast<const typename Format::Element*>(t.memory) + r * t.memory_pitch;
     float* const to = static_cast<float*>(t.values) + r * t.values_pitch;
     long c = 0;
+    for (; c + moved_together * VL <= t.cols; c += moved_together * VL) {
+      TENON_UNROLL
+      for (long j = 0; j < moved_together; j++) store(to + c + j * VL, Numbers::get(from + c + j * VL));
+    }
     for (; c + VL <= t.cols; c += VL) store(to + c, Numbers::get(from + c));
     const int rest = static_cast<int>(t.cols - c);
     if (rest > 0) store_partial(to + c, Numbers::get(from + c, rest), rest);
@@ -49,6 +56,12 @@ void store_small(const Transfer& transfer) {
     auto* const to = reinterpret_cast<typename Format::Element*>(t.memory) + r * t.memory_pitch;
     const vf splat = broadcast(t.splat && t.cols > 0 ? *from : 0.0f);
     long c = 0;
+    if (!t.splat) {
+      for (; c + moved_together * VL <= t.cols; c += moved_together * VL) {
+        TENON_UNROLL
+        for (long j = 0; j < moved_together; j++) Numbers::put(to + c + j * VL, load(from + c + j * VL));
+      }
+    }
     for (; c + VL <= t.cols; c += VL) Numbers::put(to + c, t.splat ? splat : load(from + c));
     const int rest = static_cast<int>(t.cols - c);
     if (rest > 0) Numbers::put(to + c, t.splat ? splat : load_partial(from + c, rest), rest);
