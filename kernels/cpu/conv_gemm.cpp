@@ -16,15 +16,29 @@
 namespace tenon::cpu {
 namespace {
 
-// Groups narrower than a vector of columns are merged. That costs nothing (the vector's lanes would be empty)
-// and saves products.
+// Are they one product, whose columns read their groups (RowGemm::group)?
+bool reads_in_groups(const ConvShape& s, DType type) {
+  const long in_each = s.Cin / s.groups;
+  return type == DType::f32 && s.groups > 1 && in_each == s.Cout / s.groups &&
+         row_gemm_runs_groups(in_each) && s.taps() * in_each <= RowGemm::max_depth;
+}
+
+// Other groups that are narrower than a vector of columns are merged. That costs nothing (the vector's lanes
+// would be empty) and saves products.
 struct Groups {
+  bool one_product;
   long merged;  // original groups in one product
   long count;   // products
   long in;      // channels of one product
   long out;
 
-  Groups(const ConvShape& s, Merge merge) {
+  Groups(const ConvShape& s, Merge merge, DType type) : one_product(reads_in_groups(s, type)) {
+    if (one_product) {
+      merged = count = 1;
+      in = s.Cin / s.groups;
+      out = s.Cout;
+      return;
+    }
     const long out_each = s.Cout / s.groups;
     const long vector = row_gemm_tile().cols / 2;  // a panel is two vectors
     merged = merge == Merge::no ? 1 : std::clamp(vector / out_each, 1L, s.groups);
@@ -88,6 +102,7 @@ bool reads_pixels_in_order(const ConvShape& s, const Halo& halo) {
 
 // The run of A is that of a dense image, as padded copies are.
 bool packs_columns(const ConvShape& s, const Groups& g, DType type) {
+  if (g.one_product) return false;
   const bool row_is_one_run = s.w.dilation == 1 && g.count == 1;
   return cpu::packs_columns(s.taps() / (row_is_one_run ? s.w.kernel : 1),
                             g.in * (row_is_one_run ? s.w.kernel : 1), g.out, type);
@@ -130,18 +145,20 @@ bool conv_gemm_pairs(const ConvShape& s) {
   return s.w.dilation == 1 && packed_depth(s, s.Cin, DType::bf16) <= RowGemm::max_depth;
 }
 
-bool conv_gemm_by_columns(const ConvShape& s) { return packs_columns(s, Groups(s, Merge::yes), DType::f32); }
+bool conv_gemm_by_columns(const ConvShape& s) {
+  return packs_columns(s, Groups(s, Merge::yes, DType::f32), DType::f32);
+}
 
-bool conv_gemm_merges_groups(const ConvShape& s) { return Groups(s, Merge::yes).merged > 1; }
+bool conv_gemm_merges_groups(const ConvShape& s) { return Groups(s, Merge::yes, DType::f32).merged > 1; }
 
 long conv_gemm_packed_size(const ConvShape& s, DType type, Merge merge) {
-  const Groups g(s, merge);
+  const Groups g(s, merge, type);
   return g.count * packed_group_size(s, g, type);
 }
 
 void pack_conv_gemm(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool, DType type,
                     Merge merge) {
-  const Groups groups(s, merge);
+  const Groups groups(s, merge, type);
   const long taps = s.taps();
   const long in_each = s.Cin / s.groups;
   const long out_each = s.Cout / s.groups;
@@ -204,6 +221,7 @@ void run_images(const ConvShape& s, const ConvRun& run, const Groups& groups, DT
   g.runs = runs.count;
   g.run_offsets = runs.offsets;
   g.run_length = runs.length;
+  g.group = groups.one_product ? groups.in : 0;
   g.b_type = type;
   g.by_columns = packs_columns(s, groups, type);
   g.b_row_stride = PanelRows(type, row_gemm_tile().cols, runs.length).words;
@@ -240,7 +258,7 @@ template <class T>
 void run_passes(const ConvShape& s, const ConvRun& run, const T* in, ThreadPool& pool, DType type,
                 Merge merge) {
   TENON_CHECK(s.taps() <= max_conv_taps);
-  const Groups groups(s, merge), alone(s, Merge::no);
+  const Groups groups(s, merge, type), alone(s, Merge::no, type);
   const bool in_order = reads_pixels_in_order(s, halo_of(s, 1, type));
   const long step = in_order ? s.N : std::min(s.N, images_per_pass(s));
   std::vector<float> packed_alone;

@@ -63,6 +63,7 @@ struct Columns {
 TileForm form_of(const RowGemm& g) {
   if (g.b_type == DType::f16) return TileForm::f16;
   if (g.b_type == DType::i8) return g.rest ? TileForm::split_bytes : TileForm::bytes;
+  if (g.group != 0) return g.group == 4 ? TileForm::groups4 : TileForm::groups8;
   if (g.b_type != DType::bf16) return TileForm::f32;
   const bool pairs_fit = g.runs == 1 || g.run_length <= max_depth;
   const bool a_is_bf16 = g.a_is_bf16 || g.a_halves;
@@ -442,6 +443,8 @@ bool makes_codes_of_sums(const Epilogue& e) {
 
 bool runs_dot_of_bf16() { return runs_tile(TileForm::bf16_dot); }
 bool runs_dot_of_bytes() { return runs_byte_dot(); }
+// Wider vectors are spread over two groups of 8 by a shuffle for each product, which is no faster than zeros.
+bool row_gemm_runs_groups(long group) { return group == 4 || (group == 8 && VL == 8); }
 bool row_gemm_splits_bytes() { return runs_split_bytes(); }
 
 TileShape row_gemm_tile() { return {tile_rows, panel_cols}; }

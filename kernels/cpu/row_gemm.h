@@ -55,6 +55,9 @@ struct RowGemm {
   long runs = 1;
   const long* run_offsets = nullptr;  // null: one run at 0
   long run_length = 0;
+  // Of float32 with f32 weights: column n reads words n / group * group + [0, group) of each run, whose
+  // length that is. 0: all columns read all. A size that row_gemm_runs_groups takes.
+  long group = 0;
   // Column panels of TileShape::cols each, in rows as PanelRows says. Packed: row stride = PanelRows::words,
   // panel stride = runs * PanelRows::per_run * that. Strides count words.
   const float* b = nullptr;
@@ -140,6 +143,10 @@ TENON_PER_ISA(RowGemmRun, row_gemm, row_gemm)
 /// Do tiles of bytes make Epilogue::codes? There is no NaN, then, and no hook is called.
 using MakesCodes = bool(const Epilogue&);
 TENON_PER_ISA(MakesCodes, makes_codes_of_sums, makes_codes_of_sums)
+
+/// Does it take RowGemm::group?
+using RunsGroups = bool(long group);
+TENON_PER_ISA(RunsGroups, row_gemm_runs_groups, row_gemm_runs_groups)
 
 /// Are products of bytes faster where B is split (split_bytes.h)?
 using SplitsBytes = bool();

@@ -1,7 +1,7 @@
 // Register tiles of bytes, whose sums become codes before they are stored. Per-ISA code.
 #pragma once
 #include "kernels/cpu/sum_codes.h"
-#include "kernels/cpu/tile_kernel.h"
+#include "kernels/cpu/tile_loop.h"
 
 namespace tenon::cpu::TENON_ISA {
 
@@ -133,18 +133,9 @@ static TENON_INLINE void store_tile_codes(const Tile& t, long col, const vf (&su
 }
 
 // What forms of the tile (tile_loop.h) that multiply bytes have in common.
-struct BytesToCodes {
+struct BytesToCodes : PlainForm {
   static constexpr bool sums_are_integers = true;
   static constexpr bool makes_codes = true;
-  static constexpr bool has_rest = false;
-  static constexpr int depth = 1;
-  static constexpr int vector_words = VL;
-  using Stored = vf;
-  static TENON_INLINE vf load(const float* p) { return TENON_ISA::load(p); }
-  template <int>
-  static TENON_INLINE vf factor(vf stored) {
-    return stored;
-  }
   template <int Rows, int Vectors>
   static TENON_INLINE void store_codes(const Tile& t, long col, const vf (&sum)[Rows][Vectors],
                                        int last_lanes) {

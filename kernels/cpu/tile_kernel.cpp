@@ -5,18 +5,7 @@
 namespace tenon::cpu::TENON_ISA {
 namespace {
 
-struct Floats {
-  static constexpr bool sums_are_integers = false;
-  static constexpr bool makes_codes = false;
-  static constexpr bool has_rest = false;
-  static constexpr int depth = 1;
-  static constexpr int vector_words = VL;
-  using Stored = vf;
-  static TENON_INLINE vf load(const float* p) { return TENON_ISA::load(p); }
-  template <int>
-  static TENON_INLINE vf factor(vf stored) {
-    return stored;
-  }
+struct Floats : PlainForm {
   static TENON_INLINE vf add(vf sum, vf x, vf factor) { return sum + x * factor; }
 };
 
@@ -40,7 +29,6 @@ struct BfloatPairs : Floats {
 // Bytes 0 and 2 of each word, then 1 and 3, as pairs of 16 bits.
 struct Bytes : Floats {
   static constexpr bool sums_are_integers = true;
-  static constexpr bool makes_codes = false;
   static TENON_INLINE vf add(vf sum, vf x, vf factor) {
     const vu a = reinterpret_cast<vu>(x), b = reinterpret_cast<vu>(factor), s = reinterpret_cast<vu>(sum);
     const vu even = a & 0x00ff00ffu, odd = (a >> 8) & 0x00ff00ffu;
@@ -66,6 +54,9 @@ struct Bytes : Floats {
 };
 
 }  // namespace
+
+/// Of tile_kernel_groups.cpp.
+TileKernel groups_tile(TileForm form, const TileCall& call);
 
 #if defined(__AVX2__) && TENON_VL == 8
 /// Of tile_kernel_split.cpp.
@@ -117,6 +108,8 @@ TileKernel tile_kernel(TileForm form, const TileCall& call) {
     case TileForm::bf16: return pick_tile<BfloatPairs>(call);
     case TileForm::bf16_dot: return bf16_dot_tile(call);
     case TileForm::split_bytes: return split_bytes_tile(call);
+    case TileForm::groups4:
+    case TileForm::groups8: return groups_tile(form, call);
     case TileForm::bytes: return runs_byte_dot() ? byte_dot_tile(call) : pick_tile<Bytes>(call);
   }
   return nullptr;

@@ -24,6 +24,8 @@ enum class TileForm {
   bf16_dot,     // the same, A in pairs of bfloat16, by the CPU's instruction for that
   bytes,        // four unsigned bytes of A by four signed ones of B; 32-bit sums
   split_bytes,  // the same, B split (split_bytes.h)
+  groups4,      // float32: column n reads words n / 4 * 4 + [0, 4) of each run of A
+  groups8,      // the same with 8
 };
 /// Can this CPU run tiles of this form?
 bool runs_tile(TileForm form);
@@ -57,9 +59,9 @@ struct Tile {
   // Of integers: (sum + offset) * scale before all that follows. Null: they stay integers.
   const std::int32_t* integer_offsets = nullptr;
   const float* integer_scales = nullptr;
-  // Of split bytes; `panel` is that of b.
+  // Of split bytes.
   const RestOfBytes* rest = nullptr;
-  long panel = 0;
+  long panel = 0;  // that of b
   const float* bias;
   // Of integers: codes are all that follows the bias, and all that is stored, here and in c_row. Null: none.
   const CodesOfSums* codes = nullptr;

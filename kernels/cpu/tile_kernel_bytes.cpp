@@ -1,6 +1,5 @@
 // The register tile on AVX-512's dot product of bytes. Built for that alone.
 #include "kernels/cpu/tile_codes.h"
-#include "kernels/cpu/tile_loop.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {

@@ -6,18 +6,7 @@ namespace {
 
 // Both products are exact, and are added in float32 one after the other, the second first. Subnormal numbers
 // count as zero (Intel's manual, VDPBF16PS).
-struct DotOfPairs {
-  static constexpr bool sums_are_integers = false;
-  static constexpr bool makes_codes = false;
-  static constexpr bool has_rest = false;
-  static constexpr int depth = 1;
-  static constexpr int vector_words = VL;
-  using Stored = vf;
-  static TENON_INLINE vf load(const float* p) { return TENON_ISA::load(p); }
-  template <int>
-  static TENON_INLINE vf factor(vf stored) {
-    return stored;
-  }
+struct DotOfPairs : PlainForm {
   static TENON_INLINE vf add(vf sum, vf x, vf factor) {
     return reinterpret_cast<vf>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(sum), reinterpret_cast<__m512bh>(x),
                                                  reinterpret_cast<__m512bh>(factor)));

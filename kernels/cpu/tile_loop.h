@@ -71,9 +71,62 @@ static TENON_INLINE void scale_integers(vf (&sum)[Rows][Vectors], const float* s
   }
 }
 
+// What most forms have.
+struct PlainForm {
+  static constexpr bool sums_are_integers = false;
+  static constexpr bool makes_codes = false;
+  static constexpr bool has_rest = false;
+  static constexpr int group = 0;
+  static constexpr int depth = 1;
+  static constexpr int vector_words = VL;
+  using Stored = vf;
+  static TENON_INLINE vf load(const float* p) { return TENON_ISA::load(p); }
+  template <int>
+  static TENON_INLINE vf factor(vf stored) {
+    return stored;
+  }
+};
+
+// Element `Word` of each `Group` lanes, in all of them.
+template <int Group, int Word, int... Lane>
+static TENON_INLINE vf spread(vf v, LaneList<Lane...>) {
+  return __builtin_shufflevector(v, v, (Lane / Group * Group + Word)...);
+}
+
+// One step of columns that read A in groups, as deep as a group: `a` begins at the first one's group.
+template <class Form, int Rows, int Vectors, class Pointers>
+static TENON_INLINE void add_groups(vf (&sum)[Rows][Vectors], const Pointers& a, const float* b,
+                                    long b_row_stride, long b_panel_stride, int last_lanes) {
+  const auto add_word = [&]<int Word>() __attribute__((always_inline)) {
+    TENON_UNROLL
+    for (int j = 0; j < Vectors; j++) {
+      asm volatile(
+          "" ::
+              : "memory");  // else the compiler loads all of A first, into more registers than there are
+      const vf factor =
+          load(b + Word * b_row_stride + j / panel_vectors * b_panel_stride + j % panel_vectors * VL);
+      TENON_UNROLL
+      for (int i = 0; i < Rows; i++) {
+        const float* const from = a.row_at(i) + j * VL;
+        if constexpr (Form::group == VL) {
+          sum[i][j] += broadcast(from[Word]) * factor;
+        } else {
+          const vf x = load_lanes(from, j == Vectors - 1 ? last_lanes : VL);
+          sum[i][j] += spread<Form::group, Word>(x, MakeLaneList<VL>::type{}) * factor;
+        }
+      }
+    }
+  };
+  const auto add_words = [&]<int... Word>(LaneList<Word...>) __attribute__((always_inline)) {
+    (add_word.template operator()<Word>(), ...);
+  };
+  add_words(typename MakeLaneList<Form::group>::type{});
+}
+
 // One step of the tile, `Depth` words of A deep. A form has
 //   depth             words of A in a whole step
 //   vector_words      words of B in a vector of columns
+//   group             columns that read the same words of A; 0: all
 //   Stored            what is loaded of B for a vector of columns
 //   load(p)           -> Stored
 //   factor<k>(stored) -> a vector of columns for word k
@@ -189,8 +242,9 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
     const float* b = t.b + panel * t.b_panel_stride;
     const float* later = t.later ? t.later : b;
     std::conditional_t<Form::has_rest, RestRows<Vectors>, NoRest> rest(t, panel);
+    const float* const first_a = Form::group > 0 ? t.a + (t.panel + panel) * panel_cols : t.a;
     for (long s = 0; s < t.runs; s++) {
-      const RowPointers<Rows, Uniform> a(t, t.a + (t.run_offsets ? t.run_offsets[s] : 0));
+      const RowPointers<Rows, Uniform> a(t, first_a + (t.run_offsets ? t.run_offsets[s] : 0));
       // Short runs lie anywhere: the next one is asked for while this one is read.
       const bool next_is_near = s + 1 == t.runs || t.run_length > short_run;
       const long ahead = next_is_near ? 3 * line_words : t.run_offsets[s + 1] - t.run_offsets[s];
@@ -210,8 +264,13 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
           __builtin_prefetch(later, 0, 2);
           later += t.later_step;
         }
-        add_step<Form, Form::depth>(sum, a, k, b, t.b_panel_stride);
-        b += t.b_row_stride;
+        if constexpr (Form::group > 0) {
+          add_groups<Form>(sum, a, b, t.b_row_stride, t.b_panel_stride, last_lanes);
+          b += Form::group * t.b_row_stride;
+        } else {
+          add_step<Form, Form::depth>(sum, a, k, b, t.b_panel_stride);
+          b += t.b_row_stride;
+        }
       }
       if constexpr (Form::has_rest) rest.template add<Form>(sum, a, t.run_length);
       if constexpr (Form::depth == 2) {

@@ -249,6 +249,26 @@ TEST_P(ConvTest, Groups) {
       {.N = 2, .Cin = 12, .Cout = 24, .h = axis(6, 3, 2, 1), .w = axis(6, 3, 1, 1, 1), .groups = 12});
 }
 
+TEST_P(ConvTest, GroupsThatAreNarrowerThanAVector) {
+  for (const long each : {4, 8})
+    for (const long groups : {2, 3, 5, 16}) {
+      const long channels = each * groups;
+      expect_right({.Cin = channels, .Cout = channels, .h = axis(5, 1), .w = axis(1, 1), .groups = groups});
+      expect_right({.N = 2,
+                    .Cin = channels,
+                    .Cout = channels,
+                    .h = axis(9, 3, 2, 1),
+                    .w = axis(11, 3, 1, 1, 1),
+                    .groups = groups});
+      expect_right({.Cin = channels,
+                    .Cout = channels,
+                    .h = axis(8, 3, 1, 2, 2),
+                    .w = axis(7, 5, 2, 2),
+                    .d = axis(3, 2),
+                    .groups = groups});
+    }
+}
+
 TEST_P(ConvTest, Depthwise) {
   for (const long channels : {2, 5, 16, 35}) {
     expect_right({.Cin = channels,
