@@ -13,7 +13,8 @@ inline constexpr int panel_cols = panel_vectors * VL;
 #if defined(__aarch64__) && TENON_VL == 4
 inline constexpr int tile_rows = 8;
 #else
-inline constexpr int tile_rows = VL == 16 ? 14 : 6;
+// Wide vectors without their registers are for tests alone, and take minutes to compile for each row more.
+inline constexpr int tile_rows = vector_registers == 32 ? 14 : VL == 16 ? 9 : 6;
 #endif
 
 /// What a step of the tile multiplies. All sums are float32, but for bytes.

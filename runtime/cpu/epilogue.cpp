@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
+#include "kernels/cpu/loop_patch.h"
 #include "kernels/cpu/loop_patterns.h"
 #include "kernels/cpu/rounded_rows.h"
 #include "runtime/centred_bytes.h"
@@ -394,6 +394,7 @@ void CpuEpilogue::run_hook(const void* context, float* tile, long stride, long r
   const std::size_t count = self.buffers_.size() + 1;
   alignas(64) std::byte scratch[stack_bytes];
   alignas(64) float result[piece_rows * piece_cols];
+  const cpu::PatchFn move = cpu::patch_op(sizeof(float));
   for (long r = 0; r < rows; r += piece_rows) {
     for (long c = 0; c < cols; c += piece_cols) {
       const long height = std::min(piece_rows, rows - r);
@@ -406,9 +407,12 @@ void CpuEpilogue::run_hook(const void* context, float* tile, long stride, long r
                                                    corner * static_cast<long>(sizeof(float)));
       self.kernel_->run_on_tile({piece, stride, row0 + r, col0 + c, height, width}, {buffers.data(), count},
                                 scratch);
-      for (long i = 0; i < height; ++i)
-        std::memcpy(piece + i * stride, result + i * piece_cols,
-                    static_cast<std::size_t>(width) * sizeof(float));
+      move({.to = piece,
+            .from = result,
+            .rows = height,
+            .cols = width,
+            .to_row = stride,
+            .from_row = piece_cols});
     }
   }
 }
