@@ -15,13 +15,6 @@ struct Span {
   long step;
 };
 
-// The window of one output pixel.
-struct Box {
-  Span d;
-  Span h;
-  Span w;
-};
-
 // pixel(window, z, y, x) for every output pixel, shared out by rows. `spans` holds a function from an output
 // position to its Span for each axis.
 template <class Spans, class Pixel>
@@ -39,20 +32,23 @@ void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, co
       const long y = r % out[1];
       const long z = r / out[1] % out[0];
       const long n = r / (out[0] * out[1]);
-      Box b{spans.d(z), spans.h(y), {}};
+      const Span d = spans.d(z), h = spans.h(y);
+      // Made once a row: to make it takes as long as a small window.
+      PoolWindow window{
+          .counts = {d.count, h.count, 0},
+          .strides = {d.step * s.h.in * s.w.in * run.in_stride, h.step * s.w.in * run.in_stride, 0},
+          .scale = 1,
+          .type = run.type,
+          .place_steps = {d.step * s.h.in * s.w.in, h.step * s.w.in, 0}};
       for (long x = 0; x < out[2]; x++) {
-        b.w = spans.w(x);
-        const long first = (b.d.first * s.h.in + b.h.first) * s.w.in + b.w.first;
-        PoolWindow window{.in = in + (n * s.in_pixels() + first) * run.in_stride * size,
-                          .counts = {b.d.count, b.h.count, b.w.count},
-                          .strides = {b.d.step * s.h.in * s.w.in * run.in_stride,
-                                      b.h.step * s.w.in * run.in_stride, b.w.step * run.in_stride},
-                          .out = result + (r * out[2] + x) * run.out_stride * size,
-                          .scale = 1,
-                          .type = run.type,
-                          .places = run.places + (r * out[2] + x) * run.places_stride,
-                          .place = first,
-                          .place_steps = {b.d.step * s.h.in * s.w.in, b.h.step * s.w.in, b.w.step}};
+        const Span w = spans.w(x);
+        window.place = (d.first * s.h.in + h.first) * s.w.in + w.first;
+        window.in = in + (n * s.in_pixels() + window.place) * run.in_stride * size;
+        window.counts[2] = w.count;
+        window.strides[2] = w.step * run.in_stride;
+        window.out = result + (r * out[2] + x) * run.out_stride * size;
+        window.places = run.places + (r * out[2] + x) * run.places_stride;
+        window.place_steps[2] = w.step;
         pixel(window, z, y, x);
       }
     }

@@ -64,6 +64,7 @@ template <class Op, class Memory>
 void window_of(const PoolWindow& w, long channels) {
   long c = 0;
   for (; c + 4 * VL <= channels; c += 4 * VL) channels_of_window<Op, Memory, 4, true>(w, c, VL);
+  for (; c + 2 * VL <= channels; c += 2 * VL) channels_of_window<Op, Memory, 2, true>(w, c, VL);
   for (; c + VL <= channels; c += VL) channels_of_window<Op, Memory, 1, true>(w, c, VL);
   if (c < channels) channels_of_window<Op, Memory, 1, false>(w, c, static_cast<int>(channels - c));
 }
