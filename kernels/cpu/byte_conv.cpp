@@ -154,13 +154,15 @@ bool makes_codes(const ConvShape& s, const Epilogue& e) {
 
 double byte_conv_cost(const ConvShape& s) {
   if (runs_dot_of_bytes()) return s.flops() / 4;
-  // Where weights are split: up to twice, less what is beyond.
-  constexpr double faster = 1.6;
-  return row_gemm_splits_bytes() ? s.flops() / faster : std::numeric_limits<double>::infinity();
+  if (!row_gemm_splits_bytes()) return std::numeric_limits<double>::infinity();
+  // A narrow product leaves columns of its tiles empty, as one of floats does (conv_cost).
+  constexpr double tile_columns = 32, faster = 1.6;
+  const auto columns = static_cast<double>(std::max(1L, s.Cout / s.groups));
+  return s.flops() * std::max(1.0, tile_columns / columns) / faster;
 }
 
 bool byte_conv_pays(const ConvShape& s) {
-  if (runs_dot_of_bytes()) return true;
+  if (runs_dot_of_bytes() || !row_gemm_splits_bytes()) return runs_dot_of_bytes();
   const double cost = byte_conv_cost(s);
   return std::none_of(conv_algorithms.begin(), conv_algorithms.end(),
                       [&](ConvAlgorithm a) { return conv_supports(s, a) && conv_cost(s, a) <= cost; });

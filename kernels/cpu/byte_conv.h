@@ -17,8 +17,8 @@ double byte_conv_cost(const ConvShape& shape);
 /// Is it faster than all ways in float32?
 bool byte_conv_pays(const ConvShape& shape);
 
-/// Words of four bytes that pack_byte_conv writes: panels of four bytes of consecutive channels; then of each
-/// output channel the sum of its codes, and its scale.
+/// Words of four bytes that pack_byte_conv writes, at most: panels of four bytes of consecutive channels;
+/// then of each output channel the sum of its codes, and its scale; then what is beyond split bytes.
 long byte_conv_packed_size(const ConvShape& shape);
 /// `b` is the matrix [Cin / groups * taps, Cout] of the filters, transposed ones too. A code without its zero
 /// point has 8 bits.

@@ -125,7 +125,9 @@ double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
   if (const long tile = winograd_tile(algorithm))
     return product * winograd_transforms(s, tile) * winograd_waits(s, tile) / winograd_gain(s, tile);
   switch (algorithm) {
-    case ConvAlgorithm::gemm: return conv_gemm_by_columns(s) ? std::min(product, 1.5 * s.flops()) : product;
+    case ConvAlgorithm::gemm:
+      if (conv_gemm_reads_in_groups(s)) return 2 * s.flops();
+      return conv_gemm_by_columns(s) ? std::min(product, 1.5 * s.flops()) : product;
     case ConvAlgorithm::gemm_f16:
     case ConvAlgorithm::transposed: return product;
     case ConvAlgorithm::gemm_bf16: return in_is_bf16 && runs_dot_of_bf16() ? product / 2 : product;

@@ -149,6 +149,8 @@ bool conv_gemm_by_columns(const ConvShape& s) {
   return packs_columns(s, Groups(s, Merge::yes, DType::f32), DType::f32);
 }
 
+bool conv_gemm_reads_in_groups(const ConvShape& s) { return reads_in_groups(s, DType::f32); }
+
 bool conv_gemm_merges_groups(const ConvShape& s) { return Groups(s, Merge::yes, DType::f32).merged > 1; }
 
 long conv_gemm_packed_size(const ConvShape& s, DType type, Merge merge) {

@@ -17,6 +17,8 @@ long conv_gemm_scratch_size(const ConvShape& s, DType type = DType::f32);
 void conv_gemm(const ConvShape& s, const ConvRun& run, ThreadPool& pool, DType type = DType::f32,
                Merge merge = Merge::yes);
 bool conv_gemm_merges_groups(const ConvShape& s);
+/// Are the groups one product of float32, whose columns read their own group?
+bool conv_gemm_reads_in_groups(const ConvShape& s);
 /// Are outputs so few that it is a product by columns (RowGemm::by_columns), which leaves no part of a tile
 /// empty?
 bool conv_gemm_by_columns(const ConvShape& s);

@@ -10,7 +10,7 @@ namespace {
 class ByteImages : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!cpu::runs_dot_of_bytes()) GTEST_SKIP() << "this CPU computes them in float32";
+    if (!cpu::runs_dot_of_bytes()) GTEST_SKIP() << "this CPU has no dot product of bytes";
   }
 
   // Runs it, compares with the reference, and returns the types of what the plan computes beside weights.

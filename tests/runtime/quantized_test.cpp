@@ -209,7 +209,7 @@ TEST(QuantizedWeights, OfConvolutionsByNumbersOfAGridAreSumsOfIntegers) {
   %7 = conv(%5, %6, stride=2, pad=1) : f32[N,32,5,4]
   return %7
 })");
-  if (!cpu::runs_dot_of_bytes()) GTEST_SKIP() << "this CPU computes them in float32";
+  if (!cpu::runs_dot_of_bytes()) GTEST_SKIP() << "this CPU has no dot product of bytes";
   Session session(graph);
   for (const std::int64_t N : {1, 3}) {
     const auto inputs = inputs_of(*graph, {{"N", N}});
