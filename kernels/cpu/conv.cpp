@@ -117,11 +117,15 @@ bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
   return false;
 }
 
-double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
-  // A narrow product leaves columns of its tiles empty.
+// How many times the work of its columns a product takes: a narrow one leaves columns of its tiles empty.
+static double cost_of_columns(const ConvShape& s) {
   constexpr double tile_columns = 32;
-  const double columns = static_cast<double>(std::max(1L, s.Cout / s.groups));
-  const double product = s.flops() * std::max(1.0, tile_columns / columns);
+  return std::max(1.0, tile_columns / static_cast<double>(std::max(1L, s.Cout / s.groups)));
+}
+double conv_product_cost(const ConvShape& s) { return s.flops() * cost_of_columns(s); }
+
+double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
+  const double product = conv_product_cost(s);
   if (const long tile = winograd_tile(algorithm))
     return product * winograd_transforms(s, tile) * winograd_waits(s, tile) / winograd_gain(s, tile);
   switch (algorithm) {
@@ -135,8 +139,7 @@ double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
     case ConvAlgorithm::taps: {
       // Each product reads and writes the sums.
       constexpr double depth_of_sums = 24;
-      return conv_taps_flops(s) * std::max(1.0, tile_columns / columns) *
-             (1 + depth_of_sums / static_cast<double>(s.Cin));
+      return conv_taps_flops(s) * cost_of_columns(s) * (1 + depth_of_sums / static_cast<double>(s.Cin));
     }
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd4:

@@ -37,6 +37,8 @@ std::optional<ConvAlgorithm> conv_algorithm_from_name(std::string_view name);
 
 /// Whether the algorithm can compute this shape.
 bool conv_supports(const ConvShape& shape, ConvAlgorithm algorithm);
+/// The operations of a product over all taps, those of the columns that its tiles leave empty too.
+double conv_product_cost(const ConvShape& shape);
 /// Operations of a dense matrix product that takes as long: what an estimate divides by the peak. The shape
 /// must be supported.
 /// `in_is_bf16`: ConvRun::in_is_bf16.

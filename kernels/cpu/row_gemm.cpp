@@ -95,7 +95,9 @@ long packed_run(const RowGemm& g, const DepthBlock& k) {
 long packed_pitch(const RowGemm& g, const DepthBlock& k) { return k.runs * packed_run(g, k) + VL; }
 
 // Do tiles make codes of their sums? Those of bytes are never cut.
-bool makes_codes(const RowGemm& g) { return g.integers && makes_codes_of_sums(g.epilogue); }
+bool makes_codes(const RowGemm& g) {
+  return g.integers && (g.rest || runs_byte_dot()) && makes_codes_of_sums(g.epilogue);
+}
 
 class Block {
  public:

@@ -1,6 +1,6 @@
 // Signed bytes in two parts, for CPUs whose product of unsigned by signed bytes adds two neighbours in 16
 // bits: neighbours of B of one sign add up to 128 at most, so that no sum overflows whatever A holds. What is
-// beyond that is rare for weights: rows of a second matrix, of those words alone that have any.
+// beyond that is a second matrix, whose rows are those words alone that have any.
 #pragma once
 #include <cstdint>
 

@@ -300,6 +300,17 @@ TEST_P(ByteConvTest, WritesCodes) {
   EXPECT_EQ(with_residual > 0, in_registers > 0);
 }
 
+TEST_P(ByteConvTest, PaysWhereNoWayInFloat32IsFaster) {
+  const ConvAxis one = axis(28, 1), three = axis(28, 3, 1, 1);
+  const bool always = runs_dot_of_bytes(), deep = always || row_gemm_splits_bytes();
+  EXPECT_EQ(byte_conv_pays({.Cin = 256, .Cout = 64, .h = one, .w = one}), deep);
+  EXPECT_EQ(byte_conv_pays({.Cin = 64, .Cout = 256, .h = one, .w = one}), deep);
+  EXPECT_EQ(byte_conv_pays({.Cin = 128, .Cout = 128, .h = three, .w = three}), always) << "Winograd";
+  for (const long groups : {16, 32})
+    EXPECT_EQ(byte_conv_pays({.Cin = 128, .Cout = 128, .h = three, .w = three, .groups = groups}), always)
+        << groups << " narrow groups";
+}
+
 TEST(ByteConv, TakesNoGroupsThatCutWordsOfFourChannelsAndNoSumsThatAreTooDeep) {
   const ConvAxis one = axis(4, 1);
   EXPECT_FALSE(byte_conv_supports({.Cin = 12, .Cout = 12, .h = one, .w = one, .groups = 6}));
