@@ -27,6 +27,8 @@ std::string head(const PredictionReport& r) {
   if (p.covered < 1)
     text += fmt::format("  {} of it is not covered: no records are like these steps, the time is a guess\n",
                         percent(1 - p.covered));
+  if (!p.calibrated)
+    text += "  nothing was measured on this device: tenon doctor --calibrate there makes it more exact\n";
   return text + "\n";
 }
 
@@ -71,6 +73,7 @@ ordered_json to_json(const PredictionReport& r) {
                    {"latency_ms", latency(p)},
                    {"measured", p.measured},
                    {"covered", p.covered},
+                   {"calibrated", p.calibrated},
                    {"steps", ordered_json::array()},
                    {"modules", ordered_json::array()}};
   for (std::size_t i = 0; i < r.steps.size(); ++i) {

@@ -7,6 +7,7 @@
 #include "ir/bind.h"
 #include "ir/print.h"
 #include "kernels/cpu/isa.h"
+#include "runtime/cost/predict.h"
 #include "runtime/cpu/name.h"
 
 namespace tenon {
@@ -162,6 +163,7 @@ ProfileReport profile_report(const Model& model, Session& session, std::span<con
                        .device = session.device().name,
                        .threads = session.threads(),
                        .warmup = options.warmup,
+                       .disturbed = p.disturbed,
                        .stages = stages_of(model),
                        .run = sized_run(p, session, inputs),
                        .overhead = p.overhead,
@@ -178,9 +180,7 @@ ProfileReport profile_report(const Model& model, Session& session, std::span<con
 void put_predictions(ProfileReport& report, const MachineDescription& machine) {
   const Rates& rates = machine.of(report.threads);
   for (StepRow& row : report.steps) {
-    Features numbers = row.features.numbers;
-    put_machine(numbers, machine, rates);
-    const Estimate e = CostModel::shipped().step(row.features.kernel, numbers);
+    const Estimate e = expected(row.features, machine, rates, CostModel::shipped());
     if (e.basis != Basis::roofline) row.predicted = e;
   }
 }

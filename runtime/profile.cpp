@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/pulse.h"
+
 namespace tenon {
 namespace {
 
@@ -55,6 +57,41 @@ class Player {
   int repeats_ = 1;
 };
 
+/// Says of pairs of runs whether the machine was calm before and after them.
+class Watch {
+ public:
+  explicit Watch(const Session& session)
+      : pulse_(session.device(), session.threads()), before_(pulse_.beat()) {}
+
+  void pair_ended() {
+    const double now = pulse_.beat();
+    slowest_.push_back(std::max(before_, now));
+    before_ = now;
+  }
+  int calm_pairs() const {
+    return static_cast<int>(std::ranges::count_if(slowest_, [&](double ms) { return pulse_.is_calm(ms); }));
+  }
+  /// The calm ones, or the two that were nearest to it.
+  std::vector<bool> kept() const {
+    std::vector<double> sorted = slowest_;
+    std::ranges::nth_element(sorted, sorted.begin() + 1);
+    std::vector<bool> kept;
+    for (const double ms : slowest_) kept.push_back(pulse_.is_calm(ms) || ms <= sorted[1]);
+    return kept;
+  }
+
+ private:
+  Pulse pulse_;
+  double before_;
+  std::vector<double> slowest_;  // of the beats around each pair, in milliseconds
+};
+
+template <class T>
+void keep(std::vector<T>& list, const std::vector<bool>& kept) {
+  std::size_t next = 0;
+  std::erase_if(list, [&](const T&) { return !kept[next++]; });
+}
+
 }  // namespace
 
 Profile profile(Session& session, std::span<const Tensor> inputs, const ProfileOptions& options) {
@@ -81,20 +118,38 @@ Profile profile(Session& session, std::span<const Tensor> inputs, const ProfileO
     session.profile_run(inputs, outputs, result.runs.emplace_back());
     return ms_since(start);
   };
-  begin = Clock::now();
-  const auto more = [&](int done) {
-    return options.seconds > 0 ? done < 2 || ms_since(begin) < options.seconds * 1000
-                               : done < options.iterations;
-  };
-  for (int i = 0; more(i); ++i) {
-    if (result.runs.size() == Profile::max_step_runs) {
-      plain();
-      continue;
-    }
+  const auto pair = [&](int i) {
     if (i % 2 == 0) plain();
     const double with = timed();
     if (i % 2 == 1) plain();
     overheads.push_back(with / result.latency_ms.back() - 1);
+  };
+  begin = Clock::now();
+  if (options.undisturbed) {
+    Watch watch(session);
+    for (int i = 0;
+         i < 2 || (watch.calm_pairs() < options.iterations && ms_since(begin) < 1000 * options.patience &&
+                   result.runs.size() < Profile::max_step_runs);
+         ++i) {
+      pair(i);
+      watch.pair_ended();
+    }
+    const std::vector<bool> kept = watch.kept();
+    keep(result.runs, kept);
+    keep(result.latency_ms, kept);
+    keep(overheads, kept);
+    result.disturbed = kept.size() - overheads.size();
+  } else {
+    const auto more = [&](int done) {
+      return options.seconds > 0 ? done < 2 || ms_since(begin) < options.seconds * 1000
+                                 : done < options.iterations;
+    };
+    for (int i = 0; more(i); ++i) {
+      if (result.runs.size() == Profile::max_step_runs)
+        plain();
+      else
+        pair(i);
+    }
   }
   result.overhead = median(overheads);
   result.overhead_ci95 = median_interval(overheads);

@@ -11,6 +11,10 @@ struct ProfileOptions {
   int warmup = 3;
   int iterations = 20;
   double seconds = 0;  // above 0: as many iterations as fit, instead of `iterations`
+  /// Leaves out runs during which something else took the machine's time (runtime/pulse.h), and goes on for
+  /// up to `patience` seconds until there are `iterations` others. Of CPUs.
+  bool undisturbed = false;
+  double patience = 20;
 };
 
 /// Times of runs of one plan, a sample each.
@@ -27,6 +31,7 @@ struct Profile {
   std::vector<RunTimes> runs;       // as many with them, between those; at most max_step_runs
   double overhead = 0;              // what the timers added, as a share: the median over pairs of runs
   Interval overhead_ci95;
+  std::size_t disturbed = 0;  // runs that were left out
 
   static constexpr std::size_t max_step_runs = 1000;
 };

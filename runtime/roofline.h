@@ -1,9 +1,9 @@
 // What a device can do at most, measured once and kept: the roof over every step of a profile.
 #pragma once
-#include <filesystem>
 #include <optional>
 
 #include "runtime/device.h"
+#include "runtime/kept_json.h"
 
 namespace tenon {
 
@@ -18,9 +18,9 @@ class RooflineCache {
   /// $XDG_CACHE_HOME/tenon/roofline.json, else ~/.cache/tenon/roofline.json; nothing is kept when neither is
   /// set.
   RooflineCache();
-  explicit RooflineCache(std::filesystem::path file) : file_(std::move(file)) {}
+  explicit RooflineCache(std::filesystem::path file);
 
-  const std::filesystem::path& file() const { return file_; }
+  const std::filesystem::path& file() const { return kept_.file(); }
   /// nullopt when nothing is kept for this device, or the file cannot be read.
   std::optional<Peak> find(const Device&, int threads) const;
   /// Measures and keeps the best of this and earlier measurements (a busy machine only looks slower). A file
@@ -28,7 +28,7 @@ class RooflineCache {
   Peak measure(const Device&, int threads) const;
 
  private:
-  std::filesystem::path file_;
+  KeptJson kept_;
 };
 
 }  // namespace tenon

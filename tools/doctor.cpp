@@ -12,9 +12,11 @@
 #include "runtime/cost/machine.h"
 #include "runtime/cpu/name.h"
 #include "runtime/roofline.h"
+#include "tools/calibrate.h"
 #include "tools/examine.h"
 #include "tools/isa_option.h"
 #include "tools/output.h"
+#include "tools/ranges.h"
 #include "tools/selftest.h"
 #include "tools/terminal.h"
 #include "tools/usage.h"
@@ -57,14 +59,13 @@ int show_roofline(bool json) {
 }
 
 /// At one thread, and at each power of two up to all cores.
-int write_description(const std::string& file, const IsaOption& isa) {
-  const auto forced = isa.force(cpu_device());
+int write_description(const std::string& file) {
   Progress progress;
   progress.say("measuring what this machine can do (once)");
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   std::vector<int> threads{1};
   for (int n = 2; n < 2 * cores; n *= 2) threads.push_back(std::min(n, cores));
-  const MachineDescription machine = describe_machine(cpu_device(), RooflineCache(), threads);
+  const MachineDescription machine = describe_machine(cpu_device(), threads);
   progress.say("");
   write_text(file,
              to_json(machine).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
@@ -105,8 +106,9 @@ void add_doctor(CLI::App& app, int& exit_code) {
           "--selftest", *device,
           "Compare small graphs of every family of kernels on this device with the reference (exit code 1)")
       ->type_name("DEVICE");
-  verb->add_option("--only", *only, "Of --selftest: the families whose names contain this")
-      ->type_name("FAMILY");
+  verb->add_option("--only", *only,
+                   "Of --selftest, the families whose names contain this; of --calibrate, the networks")
+      ->type_name("NAME");
   auto description = std::make_shared<std::string>();
   auto isa = std::make_shared<IsaOption>();
   verb->add_option("--describe", *description,
@@ -115,16 +117,26 @@ void add_doctor(CLI::App& app, int& exit_code) {
       ->type_name(file_written)
       ->check(not_empty());
   isa->add(*verb);
+  auto calibrates = std::make_shared<bool>(false);
+  verb->add_flag("--calibrate", *calibrates,
+                 "Run networks for a minute or two, and keep how this machine's kernels differ from what "
+                 "tenon predict expects");
   verb->footer(
-      "Example: tenon doctor --selftest cuda --json > report.json\n"
+      "Example: tenon doctor --calibrate\n"
+      "         tenon doctor --selftest cuda --json > report.json\n"
       "         tenon doctor --describe this_machine.json");
-  verb->callback([&exit_code, json, roofline, device, only, description, isa, verb] {
-    if (description->empty())
-      refuse_unused(*verb, "without --describe", {"--isa"});
-    else
-      refuse_unused(*verb, "with --describe", {"--json", "--roofline", "--selftest", "--only"});
-    if (device->empty()) refuse_unused(*verb, "without --selftest", {"--only"});
-    exit_code = !description->empty() ? write_description(*description, *isa)
+  verb->callback([&exit_code, json, roofline, calibrates, device, only, description, isa, verb] {
+    if (description->empty() && !*calibrates)
+      refuse_unused(*verb, "without --describe or --calibrate", {"--isa"});
+    if (!description->empty())
+      refuse_unused(*verb, "with --describe",
+                    {"--json", "--roofline", "--calibrate", "--selftest", "--only"});
+    if (*calibrates) refuse_unused(*verb, "with --calibrate", {"--roofline", "--selftest"});
+    if (device->empty() && !*calibrates)
+      refuse_unused(*verb, "without --selftest or --calibrate", {"--only"});
+    const auto forced = isa->force(cpu_device());
+    exit_code = !description->empty() ? write_description(*description)
+                : *calibrates         ? calibrate(*only, *json)
                 : !device->empty()    ? show_self_test(*device, *only, *json)
                 : *roofline           ? show_roofline(*json)
                                       : show_parts(*json);

@@ -33,11 +33,26 @@ void write_json(const std::string& file, const nlohmann::ordered_json& json) {
   write_text(file, json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
+/// The machine of a file. One that was calibrated for another cost model counts as one that was not.
+MachineDescription machine_of(const std::string& file) {
+  MachineDescription machine = load_machine(file);
+  const auto is_of_another = [](const Rates& r) {
+    return r.calibrated && !is_calibrated(r, CostModel::shipped());
+  };
+  if (std::ranges::any_of(machine.rates, is_of_another))
+    fmt::print(
+        stderr,
+        "warning: {} was calibrated for the cost model of another version, which says nothing of this one: "
+        "calibrate and describe that machine again\n",
+        file);
+  return machine;
+}
+
 /// What --device names, if it is the description of a device, is the machine; the device is of its kind.
 std::optional<MachineDescription> described(PredictVerb& o) {
   std::string& name = o.model.on.choice.name;
   if (!name.ends_with(".json") && !std::filesystem::is_regular_file(name)) return std::nullopt;
-  MachineDescription machine = load_machine(name);
+  MachineDescription machine = machine_of(name);
   name = machine.device;
   return machine;
 }
@@ -63,7 +78,7 @@ const Device& modelled_device(const ModelOptions& o) {
 /// The machine that runs kernels now, measured for so many threads where that is not known yet.
 MachineDescription this_machine(const Device& device, std::span<const int> threads, Progress& progress) {
   progress.say("measuring what this machine can do (once)");
-  return describe_machine(device, RooflineCache(), threads);
+  return describe_machine(device, threads);
 }
 
 /// What the model will take on this machine; kernels of its instruction set are forced. What was tuned was
@@ -94,7 +109,7 @@ Calibration calibrated_by(const std::string& file, const MachineDescription& mac
     fmt::print(stderr,
                "warning: {} has no step that ran on {} as {} with {}: the cost model predicts alone\n", file,
                machine.hardware, machine.isa, counted(threads, "thread"));
-  return {records, CostModel::shipped()};
+  return {records, CostModel::shipped(), machine.of(threads)};
 }
 
 /// What the same model would take if one thing were different. Each is the prediction of a plan made for it;
@@ -133,7 +148,7 @@ int compare_devices(const PredictVerb& o) {
   Progress progress;
   std::vector<PredictionReport> reports;
   for (const std::string& file : o.devices) {
-    const MachineDescription machine = load_machine(file);
+    const MachineDescription machine = machine_of(file);
     static_cast<void>(machine.of(o.model.threads));
     ModelOptions there = o.model;
     there.on.choice.name = machine.device;

@@ -102,7 +102,7 @@ ProfileReport measure(const ProfileVerb& o, const Model& model, const std::optio
   ProfileReport report = profile_at(sweep.front());
   report.command = command_line();
   if (const Device& device = o.model.on.device(); peak && device.shares_memory)
-    put_predictions(report, describe_machine(device, RooflineCache(), std::span(&report.threads, 1)));
+    put_predictions(report, describe_machine(device, std::span(&report.threads, 1)));
   if (o.unfused) {
     progress.say("running it unfused and fused by turns");
     report.unfused = measure_unfused(model, session, sweep.front().values(model));
@@ -237,8 +237,7 @@ std::string page(const ProfileVerb& o, const Model& model, const ProfileReport& 
 
 void contribute(const ProfileVerb& o, const ProfileReport& report) {
   const int threads = report.threads;
-  const MachineDescription machine =
-      describe_machine(o.model.on.device(), RooflineCache(), std::span(&threads, 1));
+  const MachineDescription machine = describe_machine(o.model.on.device(), std::span(&threads, 1));
   std::vector<MeasuredStep> steps;
   for (const StepRow& row : report.steps) steps.push_back({row.features, row.samples_ms});
   append_to_file(o.records, record_lines(steps, report.run.samples_ms, machine, threads));
@@ -280,6 +279,8 @@ void check_options(const ProfileVerb& o) {
     throw error("several runs at once are of one model").at("--streams").hint("profile each model alone");
   if (!o.streams.empty() && swept(o.model).size() > 1)
     throw error("several runs at once are of one size").at("--shape").hint("give each symbol one size");
+  if (o.runs.undisturbed && !o.model.on.device().shares_memory)
+    throw error("disturbed runs are known of CPUs alone").at("--undisturbed").hint("leave it out");
   if (o.unfused && o.model.no_fuse)
     throw error("--unfused shows the fused model beside the unfused one: --no-fuse leaves nothing to show");
 }
@@ -287,7 +288,7 @@ void check_options(const ProfileVerb& o) {
 int run_profile(const ProfileVerb& o, const CLI::App& verb) {
   const auto forced = o.isa.force(o.model.on.device());
   if (o.text.by != TimesBy::module) refuse_unused(verb, "without --by module", {"--depth"});
-  if (o.compares_sides()) refuse_unused(verb, "where two are compared", {"--by"});
+  if (o.compares_sides()) refuse_unused(verb, "where two are compared", {"--by", "--undisturbed"});
   check_options(o);
   Progress progress;
   const auto say = [&](std::string_view what) { progress.say(what); };
@@ -353,6 +354,11 @@ void add_profile(CLI::App& app, int& exit_code) {
   verb->add_option("--seconds", o->runs.seconds, "Time runs for so long instead")
       ->check(number_from(0.001))
       ->excludes(iterations);
+  verb->add_flag(
+          "--undisturbed", o->runs.undisturbed,
+          "Leave out runs during which other programs took the machine's time, and run until there are "
+          "--iters others (for up to 20 s)")
+      ->excludes("--seconds");
   verb->add_option_function<std::string>(
           "--by", [o](const std::string& what) { o->text.by = times_by.at(what); },
           "What a line of the table is: step, module, op or kernel")

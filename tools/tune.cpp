@@ -134,7 +134,7 @@ int tune_model(TuneVerb o, const CLI::App& verb) {
   const int threads = o.model.threads;
   std::optional<MachineDescription> machine;
   if (!o.records.empty()) {
-    machine = describe_machine(device, RooflineCache(), std::span(&threads, 1));
+    machine = describe_machine(device, std::span(&threads, 1));
     options.record = [&](const Plan& plan, const RunSamples& samples) {
       append_to_file(o.records, records_of(plan, samples, *machine, threads));
     };

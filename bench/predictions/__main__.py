@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Predicts exported models on this machine and compares that with what they take: python bench/predictions DIR/NAME...
 
-Each DIR/NAME/model.tenon is profiled, then predicted: by the cost model as it is shipped, and with the records of ten
-others that calibrate it, drawn at random, as often as --draws says. Rows are over models that take a millisecond and
-more: mean absolute error of whole runs, its median and 90th percentile, the share of runs that lie in their intervals of
-90 %; the sum of all steps' errors over the sum of their times, and the mean error of steps of 0.1 ms and more. All in %.
+Each DIR/NAME/model.tenon is profiled (runs that other programs disturb are left out), then predicted: by the cost model
+as it is shipped, after tenon doctor --calibrate, and with the records of ten others that calibrate it, drawn at random,
+as often as --draws says. Rows are over models that take a millisecond and more: mean absolute error of whole runs, its
+median and 90th percentile, the share of runs that lie in their intervals of 90 %; the sum of all steps' errors over the
+sum of their times, and the mean error of steps of 0.1 ms and more. All in %. What a machine's cache holds plays no part.
 """
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
@@ -64,39 +66,44 @@ class Errors:
         return {name: 100 * share for name, share in shares.items()}
 
 
-def tenon(arguments: argparse.Namespace, verb: str, folder: Path, *more: str | Path) -> dict:
-    """What a verb writes as JSON."""
-    inputs = json.loads((folder / "meta.json").read_text())["inputs"]
-    given = [f"{entry['name']}={folder / f'in_{index}.npy'}" for index, entry in enumerate(inputs)]
-    command = [arguments.tenon, verb, folder / "model.tenon", "--threads", arguments.threads, *more]
-    command += [part for entry in given for part in ("--input", entry)]
-    if arguments.isa:
-        command += ["--isa", arguments.isa]
-    with tempfile.NamedTemporaryFile(suffix=".json") as report:
-        subprocess.run([str(part) for part in [*command, "--json", report.name]], check=True, stdout=subprocess.DEVNULL)
-        return json.loads(Path(report.name).read_text())
+class Tenon:
+    """The binary, with a cache of its own."""
 
+    def __init__(self, arguments: argparse.Namespace, cache: Path):
+        self.arguments, self.cache = arguments, cache
 
-def profiled(arguments: argparse.Namespace, folder: Path) -> Measured:
-    """The profile with the least median of some."""
-    best = None
-    for _ in range(arguments.rounds):
-        with tempfile.NamedTemporaryFile(suffix=".jsonl") as records:
-            report = tenon(arguments, "profile", folder, "--warmup", 2, "--iters", 8, "--contribute", records.name)
-            ms = report["latency_ms"]["median"]
-            if best is None or ms < best.ms:
-                best = Measured(ms, [step["ms"] for step in report["steps"]], Path(records.name).read_text())
-    return best
+    def run(self, *command: str | Path | int) -> None:
+        isa = ["--isa", self.arguments.isa] if self.arguments.isa else []
+        subprocess.run([str(part) for part in [self.arguments.tenon, *command, *isa]], check=True, stdout=subprocess.DEVNULL,
+                       env=os.environ | {"XDG_CACHE_HOME": str(self.cache)})
 
+    def report(self, verb: str, folder: Path, *more: str | Path | int) -> dict:
+        """What a verb that takes a model writes as JSON."""
+        inputs = json.loads((folder / "meta.json").read_text())["inputs"]
+        given = [part for index, entry in enumerate(inputs) for part in ("--input", f"{entry['name']}={folder / f'in_{index}.npy'}")]
+        with tempfile.NamedTemporaryFile(suffix=".json") as report:
+            self.run(verb, folder / "model.tenon", "--threads", self.arguments.threads, *given, *more, "--json", report.name)
+            return json.loads(Path(report.name).read_text())
 
-def predicted(arguments: argparse.Namespace, folders: list[Path], measured: dict[Path, Measured], records: str = "") -> Errors:
-    errors = Errors()
-    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as known:
-        known.write(records)
-        known.flush()
-        for folder in folders:
-            errors.add(measured[folder], tenon(arguments, "predict", folder, *(["--records", known.name] if records else [])))
-    return errors
+    def profiled(self, folder: Path) -> Measured:
+        """The profile with the least median of some."""
+        best = None
+        for _ in range(self.arguments.rounds):
+            with tempfile.NamedTemporaryFile(suffix=".jsonl") as records:
+                report = self.report("profile", folder, "--warmup", 2, "--iters", 8, "--undisturbed", "--contribute", records.name)
+                ms = report["latency_ms"]["median"]
+                if best is None or ms < best.ms:
+                    best = Measured(ms, [step["ms"] for step in report["steps"]], Path(records.name).read_text())
+        return best
+
+    def predicted(self, folders: list[Path], measured: dict[Path, Measured], records: str = "") -> dict[str, float]:
+        errors = Errors()
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as known:
+            known.write(records)
+            known.flush()
+            for folder in folders:
+                errors.add(measured[folder], self.report("predict", folder, *(["--records", known.name] if records else [])))
+        return errors.row()
 
 
 def table(rows: dict[str, dict[str, float]]) -> str:
@@ -121,23 +128,27 @@ def options() -> argparse.ArgumentParser:
 def main() -> int:
     parser = options()
     arguments = parser.parse_args()
-    measured: dict[Path, Measured] = {}
-    for folder in arguments.folders:
-        if not (folder / "model.tenon").exists():
-            parser.error(f"{folder} has no model.tenon")
-        found = profiled(arguments, folder)
-        print(f"{folder.name}: {found.ms:.3g} ms", file=sys.stderr, flush=True)
-        if found.ms >= LEAST_RUN:
-            measured[folder] = found
-    folders = list(measured)
-    if len(folders) <= arguments.calibrate:
-        parser.error(f"{len(folders)} models take {LEAST_RUN:g} ms and more: more than {arguments.calibrate} are needed")
-    rows = {f"{len(folders)} models, as shipped": predicted(arguments, folders, measured).row()}
-    for draw in range(arguments.draws):
-        chosen = random.Random(draw).sample(folders, arguments.calibrate)
-        others = [folder for folder in folders if folder not in chosen]
-        records = "".join(measured[folder].records for folder in chosen)
-        rows[f"{len(others)} others of {len(chosen)} that calibrate, draw {draw + 1}"] = predicted(arguments, others, measured, records).row()
+    with tempfile.TemporaryDirectory() as plain, tempfile.TemporaryDirectory() as own:
+        tenon, calibrated = Tenon(arguments, Path(plain)), Tenon(arguments, Path(own))
+        calibrated.run("doctor", "--calibrate")
+        measured: dict[Path, Measured] = {}
+        for folder in arguments.folders:
+            if not (folder / "model.tenon").exists():
+                parser.error(f"{folder} has no model.tenon")
+            found = tenon.profiled(folder)
+            print(f"{folder.name}: {found.ms:.3g} ms", file=sys.stderr, flush=True)
+            if found.ms >= LEAST_RUN:
+                measured[folder] = found
+        folders = list(measured)
+        if len(folders) <= arguments.calibrate:
+            parser.error(f"{len(folders)} models take {LEAST_RUN:g} ms and more: more than {arguments.calibrate} are needed")
+        rows = {f"{len(folders)} models, as shipped": tenon.predicted(folders, measured),
+                "after tenon doctor --calibrate": calibrated.predicted(folders, measured)}
+        for draw in range(arguments.draws):
+            chosen = random.Random(draw).sample(folders, arguments.calibrate)
+            others = [folder for folder in folders if folder not in chosen]
+            records = "".join(measured[folder].records for folder in chosen)
+            rows[f"{len(others)} others of {len(chosen)} that calibrate, draw {draw + 1}"] = tenon.predicted(others, measured, records)
     print(table(rows))
     if arguments.json:
         arguments.json.write_text(json.dumps({"machine": machine(), "threads": arguments.threads, "rows": rows}, indent=1) + "\n")

@@ -29,23 +29,43 @@ struct Ratios {
   }
 };
 
-}  // namespace
-
-Calibration::Calibration(std::span<const StepRecord> records, const CostModel& model) {
+// What the steps took as a multiple of what the model and the factors that are known say.
+KernelFactors factors_beyond(const KernelFactors& known, std::span<const StepRecord> records,
+                             const CostModel& model) {
   Ratios all;
   std::map<std::string, Ratios> kernels;
   for (const StepRecord& r : records) {
-    measured_[r.key] = r.ms;
-    const double expected = model.step(r.kernel, r.features).ms;
+    const double expected = model.step(r.kernel, r.features).ms * known.of(r.kernel);
     if (!(r.ms > 0 && expected > 0)) continue;
     const double log_ratio = std::log(r.ms / expected);
     all.add(log_ratio, std::sqrt(r.ms));
     kernels[r.kernel].add(log_ratio, std::sqrt(r.ms));
   }
   const double usual = all.median();
-  usual_ = std::exp(usual);
+  KernelFactors factors{.usual = std::exp(usual), .kernels = {}};
   for (const auto& [kernel, of] : kernels)
-    factors_[kernel] = std::exp((of.count() * of.median() + enough * usual) / (of.count() + enough));
+    factors.kernels[kernel] = std::exp((of.count() * of.median() + enough * usual) / (of.count() + enough));
+  return factors;
+}
+
+}  // namespace
+
+bool is_calibrated(const Rates& rates, const CostModel& model) {
+  return rates.calibrated && rates.calibrated->model == model.digest();
+}
+
+const KernelFactors& factors_of(const Rates& rates, const CostModel& model) {
+  static const KernelFactors none;
+  return is_calibrated(rates, model) ? rates.calibrated->factors : none;
+}
+
+KernelFactors factors_of(std::span<const StepRecord> records, const CostModel& model) {
+  return factors_beyond({}, records, model);
+}
+
+Calibration::Calibration(std::span<const StepRecord> records, const CostModel& model, const Rates& rates)
+    : factors_(factors_beyond(factors_of(rates, model), records, model)), is_empty_(records.empty()) {
+  for (const StepRecord& r : records) measured_[r.key] = r.ms;
 }
 
 Calibration Calibration::factors_alone() const {
@@ -57,11 +77,6 @@ Calibration Calibration::factors_alone() const {
 std::optional<double> Calibration::measured_ms(const std::string& key) const {
   const auto found = measured_.find(key);
   return found == measured_.end() ? std::nullopt : std::optional(found->second);
-}
-
-double Calibration::factor(const std::string& kernel) const {
-  const auto found = factors_.find(kernel);
-  return found == factors_.end() ? usual_ : found->second;
 }
 
 }  // namespace tenon

@@ -9,23 +9,32 @@
 
 namespace tenon {
 
-/// Times of steps that were measured, and how this device's kernels differ from what the model expects of
-/// them: a factor for each kernel, and one for those without records.
+/// Of a machine that was calibrated for this model; else all are 1.
+const KernelFactors& factors_of(const Rates&, const CostModel&);
+bool is_calibrated(const Rates&, const CostModel&);
+
+/// The factors that make the model right for these steps in the middle: one for each kernel, drawn towards
+/// that of all kernels.
+KernelFactors factors_of(std::span<const StepRecord>, const CostModel&);
+
+/// Times of steps that were measured, and how this device's kernels differ from what is expected of them.
 class Calibration {
  public:
   Calibration() = default;
-  Calibration(std::span<const StepRecord>, const CostModel&);
+  /// What a machine's own calibration says already, where it is for this model, is part of the expectation.
+  Calibration(std::span<const StepRecord>, const CostModel&, const Rates&);
 
   /// The factors alone: for other threads, and for machines that were not measured.
   Calibration factors_alone() const;
   /// Of the steps of a key.
   std::optional<double> measured_ms(const std::string& key) const;
-  /// What the model's time for a kernel is multiplied by; 1 where there are no records.
-  double factor(const std::string& kernel) const;
+  const KernelFactors& factors() const { return factors_; }
+  bool is_empty() const { return is_empty_; }
 
  private:
-  std::map<std::string, double> measured_, factors_;
-  double usual_ = 1;
+  std::map<std::string, double> measured_;
+  KernelFactors factors_;
+  bool is_empty_ = true;
 };
 
 }  // namespace tenon

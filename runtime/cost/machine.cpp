@@ -9,9 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/cache_folder.h"
 #include "base/error.h"
 #include "base/input_file.h"
 #include "base/statistics.h"
+#include "base/version.h"
 #include "ir/parse.h"
 #include "kernels/cpu/isa.h"
 #include "runtime/inputs.h"
@@ -51,7 +53,52 @@ double cache_bytes(int name, double otherwise) {
   return bytes > 0 ? static_cast<double>(bytes) : otherwise;
 }
 
+std::filesystem::path default_file() {
+  const std::filesystem::path folder = cache_folder();
+  return folder.empty() ? folder : folder / "calibration.json";
+}
+
+std::string key(const Device& device, int threads) {
+  return fmt::format("{} | tenon {} | threads {}", device.hardware(), version(), threads);
+}
+
 double lanes_of(const std::string& isa) { return isa == "avx512" ? 16 : isa == "avx2" ? 8 : 4; }
+
+ordered_json to_json(const Rates& r) {
+  ordered_json out{{"threads", r.threads},    {"gflops", r.peak.gflops}, {"gbs", r.peak.gbs},
+                   {"l3_gbs", r.peak.l3_gbs}, {"l2_gbs", r.peak.l2_gbs}, {"step_ms", r.step_ms}};
+  if (r.calibrated)
+    out["calibrated"] = {{"model", r.calibrated->model},
+                         {"usual", r.calibrated->factors.usual},
+                         {"kernels", r.calibrated->factors.kernels}};
+  return out;
+}
+
+int count(const json& j, const char* name) {
+  const double value = j.at(name);
+  if (!(value >= 1 && value <= 1e6)) throw error("{} is not between 1 and 1e6", name);
+  return static_cast<int>(value);
+}
+
+/// Throws what JSON throws, and Error for a number that cannot be.
+Rates rates_of(const json& j) {
+  Rates rates{
+      count(j, "threads"), {j.at("gflops"), j.at("gbs"), j.at("l2_gbs"), j.at("l3_gbs")}, j.at("step_ms")};
+  const Peak& p = rates.peak;
+  constexpr double least_rate = 1e-3, most_ms = 1e6, most_factor = 1e3;
+  if (!(std::min({p.gflops, p.gbs, p.l2_gbs, p.l3_gbs}) >= least_rate)) throw error("a rate is below 0.001");
+  if (!(rates.step_ms >= 0 && rates.step_ms <= most_ms)) throw error("step_ms is not between 0 and 1e6");
+  const auto found = j.find("calibrated");
+  if (found == j.end()) return rates;
+  rates.calibrated = {found->at("model"), {found->at("usual"), found->at("kernels")}};
+  const auto check = [&](double factor) {
+    if (!(factor >= 1 / most_factor && factor <= most_factor))
+      throw error("a kernel's factor is not between 0.001 and 1000");
+  };
+  check(rates.calibrated->factors.usual);
+  for (const auto& [kernel, factor] : rates.calibrated->factors.kernels) check(factor);
+  return rates;
+}
 
 }  // namespace
 
@@ -64,8 +111,25 @@ const Rates& MachineDescription::of(int threads) const {
       .hint(fmt::format("give --threads {}", fmt::join(known, " or ")));
 }
 
-MachineDescription describe_machine(const Device& device, const RooflineCache& cache,
-                                    std::span<const int> threads) {
+CalibrationCache::CalibrationCache() : CalibrationCache(default_file()) {}
+
+CalibrationCache::CalibrationCache(std::filesystem::path file)
+    : kept_(std::move(file), "tenon.calibration/1", "rates") {}
+
+std::optional<Rates> CalibrationCache::find(const Device& device, int threads) const {
+  const json kept = kept_.find(key(device, threads));
+  if (kept.is_null()) return std::nullopt;
+  try {
+    return rates_of(kept);
+  } catch (const std::exception&) { return std::nullopt; }
+}
+
+void CalibrationCache::keep(const Device& device, const Rates& rates) const {
+  kept_.keep(key(device, rates.threads), to_json(rates));
+}
+
+MachineDescription describe_machine(const Device& device, std::span<const int> threads,
+                                    const RooflineCache& peaks, const CalibrationCache& calibrations) {
   const bool is_cpu = device.shares_memory;
   MachineDescription machine{.device = device.name,
                              .hardware = device.hardware(),
@@ -74,9 +138,13 @@ MachineDescription describe_machine(const Device& device, const RooflineCache& c
                              .l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 1 << 20),
                              .l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 32 << 20)};
   for (const int count : threads) {
-    const auto kept = cache.find(device, count);
+    if (const auto calibrated = calibrations.find(device, count)) {
+      machine.rates.push_back(*calibrated);
+      continue;
+    }
+    const auto kept = peaks.find(device, count);
     machine.rates.push_back(
-        {count, kept ? *kept : cache.measure(device, count), least_step_ms(device, count)});
+        {count, kept ? *kept : peaks.measure(device, count), least_step_ms(device, count)});
   }
   return machine;
 }
@@ -85,51 +153,33 @@ ordered_json to_json(const MachineDescription& m) {
   ordered_json out{{"schema", schema}, {"device", m.device},     {"hardware", m.hardware}, {"isa", m.isa},
                    {"cores", m.cores}, {"l2_bytes", m.l2_bytes}, {"l3_bytes", m.l3_bytes}};
   out["rates"] = ordered_json::array();
-  for (const Rates& r : m.rates)
-    out["rates"].push_back({{"threads", r.threads},
-                            {"gflops", r.peak.gflops},
-                            {"gbs", r.peak.gbs},
-                            {"l3_gbs", r.peak.l3_gbs},
-                            {"l2_gbs", r.peak.l2_gbs},
-                            {"step_ms", r.step_ms}});
+  for (const Rates& r : m.rates) out["rates"].push_back(to_json(r));
   return out;
 }
 
 MachineDescription load_machine(const std::filesystem::path& file) {
+  constexpr std::string_view hint = "write one on that machine: tenon doctor --describe FILE";
   const auto wrong = [&](std::string_view why) {
-    return error("{}", why).at(file.string()).hint("write one on that machine: tenon doctor --describe FILE");
+    return error("{}", why).at(file.string()).hint(std::string(hint));
   };
   if (!std::filesystem::exists(file)) throw wrong("there is no such file, and no device of this name");
   const std::string text = read_text(file);
-  const auto count = [&](const json& j, const char* name) {
-    const double value = j.at(name);
-    if (!(value >= 1 && value <= 1e6)) throw wrong(fmt::format("{} is not between 1 and 1e6", name));
-    return static_cast<int>(value);
-  };
   try {
     const json j = json::parse(text);
-    if (j.at("schema") != schema) throw wrong("this is no description of a device (tenon.device/1)");
+    if (j.at("schema") != schema) throw error("this is no description of a device (tenon.device/1)");
     MachineDescription m{.device = j.at("device"),
                          .hardware = j.at("hardware"),
                          .isa = j.at("isa"),
                          .cores = count(j, "cores"),
                          .l2_bytes = j.at("l2_bytes"),
                          .l3_bytes = j.at("l3_bytes")};
-    if (!(std::min(m.l2_bytes, m.l3_bytes) > 0)) throw wrong("a size is not above 0");
-    if (j.at("rates").empty()) throw wrong("there are no rates");
-    for (const json& r : j.at("rates")) {
-      const Rates rates{count(r, "threads"),
-                        {r.at("gflops"), r.at("gbs"), r.at("l2_gbs"), r.at("l3_gbs")},
-                        r.at("step_ms")};
-      const Peak& p = rates.peak;
-      constexpr double least_rate = 1e-3, most_ms = 1e6;
-      if (!(std::min({p.gflops, p.gbs, p.l2_gbs, p.l3_gbs}) >= least_rate))
-        throw wrong("a rate is below 0.001");
-      if (!(rates.step_ms >= 0 && rates.step_ms <= most_ms)) throw wrong("step_ms is not between 0 and 1e6");
-      m.rates.push_back(rates);
-    }
+    if (!(std::min(m.l2_bytes, m.l3_bytes) > 0)) throw error("a size is not above 0");
+    if (j.at("rates").empty()) throw error("there are no rates");
+    for (const json& r : j.at("rates")) m.rates.push_back(rates_of(r));
     return m;
-  } catch (const json::exception&) { throw wrong("this is no description of a device (tenon.device/1)"); }
+  } catch (const Error& e) { throw wrong(e.message()); } catch (const json::exception&) {
+    throw wrong("this is no description of a device (tenon.device/1)");
+  }
 }
 
 void put_machine(Features& f, const MachineDescription& m, const Rates& r) {

@@ -1,8 +1,10 @@
 // What a device is to a cost model: its rates, measured once, and how it is written down.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 
 #include "runtime/cost/features.h"
+#include "runtime/cost/kernel_factors.h"
 #include "runtime/device.h"
 #include "runtime/roofline.h"
 
@@ -13,6 +15,8 @@ struct Rates {
   int threads = 1;
   Peak peak;
   double step_ms = 0;  // of a step that computes one element
+  /// Where the device was calibrated (tenon doctor --calibrate): at these rates.
+  std::optional<Calibrated> calibrated = {};
 };
 
 /// A device described, so that models can be planned and predicted for it elsewhere.
@@ -28,8 +32,28 @@ struct MachineDescription {
   const Rates& of(int threads) const;
 };
 
-/// Measures what is not kept yet (about a second for each number of threads).
-MachineDescription describe_machine(const Device&, const RooflineCache&, std::span<const int> threads);
+/// Rates of calibrated devices, by hardware (Device::hardware), version of Tenon and number of threads, in
+/// one JSON file.
+class CalibrationCache {
+ public:
+  /// calibration.json beside what RooflineCache keeps.
+  CalibrationCache();
+  explicit CalibrationCache(std::filesystem::path file);
+
+  const std::filesystem::path& file() const { return kept_.file(); }
+  /// nullopt when nothing is kept for this device.
+  std::optional<Rates> find(const Device&, int threads) const;
+  void keep(const Device&, const Rates&) const;
+
+ private:
+  KeptJson kept_;
+};
+
+/// Measures what is kept nowhere (about a second for each number of threads). A calibration goes before
+/// peaks.
+MachineDescription describe_machine(const Device&, std::span<const int> threads,
+                                    const RooflineCache& = RooflineCache(),
+                                    const CalibrationCache& = CalibrationCache());
 
 /// Schema tenon.device/1, described in docs/prediction.md.
 nlohmann::ordered_json to_json(const MachineDescription&);

@@ -11,11 +11,17 @@ struct Prediction {
   double ms = 0;                // a whole run, on one queue: the sum of the steps
   Interval interval;
   double measured = 0,
-         covered = 0;  // shares of the time: of steps measured before; of all but Basis::roofline
+         covered = 0;       // shares of the time: of steps measured before; of all but Basis::roofline
+  bool calibrated = false;  // something was measured on this device: intervals are those of the model
 };
 
-/// Steps that were measured go before the model, which is calibrated for the others. The plan must be of this
-/// device, and of so many threads, which the machine's rates name.
+/// Of a step whose key was not measured. The rates are the machine's.
+Estimate expected(const StepFeatures&, const MachineDescription&, const Rates&, const CostModel&,
+                  const Calibration& = {});
+
+/// Steps that were measured go before the model, which is calibrated for the others: by what the machine says
+/// of its kernels, and by what the records say beyond. Where neither is there, intervals are wider. The plan
+/// must be of this device, and of so many threads, which the machine's rates name.
 Prediction predict(const Plan&, const MachineDescription&, int threads, const CostModel&,
                    const Calibration& = {});
 

@@ -19,7 +19,7 @@ def cache(tmp_path_factory):
 def cli(tenon, tmp_path, cache):
     def run(*arguments, code=DONE):
         done = subprocess.run([tenon, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=300,
-                              env=os.environ | {"XDG_CACHE_HOME": str(cache)})
+                              env=os.environ | {"XDG_CACHE_HOME": str(run.cache)})
         assert done.returncode == code, done.stderr
         return done.stdout if code == DONE else done.stderr
 
@@ -53,6 +53,56 @@ def test_a_machine_describes_itself(cli, tmp_path):
     assert machine["schema"] == "tenon.device/1" and machine["isa"] == "baseline"
     assert machine["rates"][0]["threads"] == 1
     assert all(rates[name] > 0 for rates in machine["rates"] for name in ("gflops", "gbs", "l3_gbs", "l2_gbs", "step_ms"))
+
+
+@pytest.fixture
+def calibrated(cli, tmp_path, monkeypatch):
+    """A cache of its own, in which this machine is calibrated; a small network says too little, but all that is kept."""
+    monkeypatch.setattr(cli, "cache", tmp_path / "calibrated")
+    said = json.loads(cli("doctor", "--calibrate", "--only", "perceptron 1", "--json"))
+    return next(c for c in said["calibrations"] if c["threads"] == 1)
+
+
+def test_a_calibration_is_kept_for_predictions(cli, model, calibrated):
+    p = json.loads(cli("predict", model, "--json", "-"))
+    assert p["calibrated"] and calibrated["networks"] == 2 and calibrated["steps"] >= 5
+    kept = p["machine"]["rates"][0]["calibrated"]
+    assert kept["kernels"] == calibrated["kernels"] and kept["model"] == p["trained_on"]
+    assert "gemm" in kept["kernels"] and "nothing was measured" not in cli("predict", model)
+
+
+def test_a_description_takes_the_calibration_elsewhere(cli, model, calibrated, tmp_path):
+    cli("doctor", "--describe", "here.json")
+    here = json.loads(cli("predict", model, "--json", "-"))["latency_ms"]
+    described = json.loads((tmp_path / "here.json").read_text())
+    cli.cache = tmp_path / "elsewhere"
+    assert json.loads(cli("predict", model, "--device", "here.json", "--json", "-"))["latency_ms"] == here
+    described["rates"][0]["calibrated"]["model"] = "another"
+    (tmp_path / "other.json").write_text(json.dumps(described))
+    other = subprocess.run([cli.tenon, "predict", model, "--device", "other.json"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert "other.json was calibrated for the cost model of another version" in other.stderr
+    assert "nothing was measured on this device: tenon doctor --calibrate" in other.stdout
+
+
+@pytest.mark.parametrize("factor", ["0", "-1", "1e9", '"x"', "null"])
+def test_a_factor_that_cannot_be(cli, model, tmp_path, factor):
+    described(tmp_path, "odd", 1)
+    machine = json.loads((tmp_path / "odd.json").read_text())
+    machine["rates"][0]["calibrated"] = {"model": "m", "usual": 1, "kernels": {"gemm": json.loads(factor)}}
+    (tmp_path / "odd.json").write_text(json.dumps(machine))
+    assert "odd.json" in cli("predict", model, "--device", "odd.json", code=BAD_INPUT)
+
+
+@pytest.mark.parametrize("wrong, said", [(["--only", "nothing"], "no network has a name with 'nothing' in it"), (["--roofline"], "--roofline")], ids=["only", "both"])
+def test_a_calibration_that_cannot_be(cli, wrong, said):
+    assert said in cli("doctor", "--calibrate", *wrong, code=BAD_INPUT)
+
+
+def test_disturbed_runs_are_left_out(cli, model):
+    p = json.loads(cli("profile", model, "--undisturbed", "--iters", 4, "--json", "-"))
+    assert p["disturbed"] >= 0 and len(p["samples_ms"]) == p["iterations"] >= 2
+    assert json.loads(cli("profile", model, "--iters", 4, "--json", "-"))["disturbed"] == 0
+    assert "--undisturbed" in cli("profile", model, model, "--undisturbed", code=BAD_INPUT)
 
 
 @pytest.mark.parametrize("verb", [["profile", "{model}"], ["doctor", "--describe", "m.json"]], ids=lambda v: v[0])

@@ -1,7 +1,9 @@
 // The cost model evaluates its table, says what it rests on, and refuses a damaged one.
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/temporary_path.h"
 #include "runtime/cost/model.h"
 #include "runtime/cost/predict.h"
 #include "tests/runtime/reference.h"
@@ -119,46 +121,108 @@ TEST(Predict, AMeasuredStepGoesBeforeTheModel) {
   const auto plan = Session(graph).plan_for(inputs_of(*graph, {}));
   const std::string key = features_of(*plan)[1].key;
   const std::vector<StepRecord> records{{.key = key, .kernel = "another", .features = small, .ms = 5}};
-  const Prediction p =
-      predict(*plan, machine, 1, CostModel::shipped(), Calibration(records, CostModel::shipped()));
+  const Prediction p = predict(*plan, machine, 1, CostModel::shipped(),
+                               Calibration(records, CostModel::shipped(), machine.of(1)));
   EXPECT_EQ(p.steps[1].basis, Basis::measured);
   EXPECT_EQ(p.steps[1].ms, 5);
   EXPECT_NE(p.steps[0].basis, Basis::measured);
   EXPECT_NEAR(p.measured, 5 / p.ms, 1e-9);
 }
 
-// Twice what the model expects of one kernel, measured often.
-TEST(Calibration, AKernelHasTheFactorOfItsRecordsAndTheOthersThatOfTheDevice) {
-  const CostModel m = model(table());
-  EXPECT_EQ(Calibration().factor("many"), 1);
+std::vector<StepRecord> many_records(const CostModel& m, double times) {
   std::vector<StepRecord> records;
   for (int i = 0; i < 1000; ++i)
-    records.push_back({std::to_string(i), "many", small, 2 * m.step("many", small).ms});
-  const Calibration alike(records, m);
-  EXPECT_NEAR(alike.factor("many"), 2, 1e-9);
-  EXPECT_NEAR(alike.factor("few"), 2, 1e-9);  // of which there is no record
-  EXPECT_DOUBLE_EQ(*alike.measured_ms("7"), records[7].ms);
-  EXPECT_FALSE(alike.measured_ms("other"));
-  EXPECT_FALSE(alike.factors_alone().measured_ms("7"));
-  EXPECT_NEAR(alike.factors_alone().factor("many"), 2, 1e-9);
+    records.push_back({std::to_string(i), "many", small, times * m.step("many", small).ms});
+  return records;
+}
+
+TEST(Calibration, AKernelHasTheFactorOfItsRecordsAndTheOthersThatOfTheDevice) {
+  const CostModel m = model(table());
+  EXPECT_EQ(KernelFactors().of("many"), 1);
+  std::vector<StepRecord> records = many_records(m, 2);
+  const KernelFactors alike = factors_of(records, m);
+  EXPECT_NEAR(alike.of("many"), 2, 1e-9);
+  EXPECT_NEAR(alike.of("few"), 2, 1e-9);  // of which there is no record
   records.push_back({"other", "few", small, m.step("few", small).ms});
-  const double one = Calibration(records, m).factor("few");
+  const double one = factors_of(records, m).of("few");
   EXPECT_GT(one, 1.5);  // a single record moves it little
   EXPECT_LT(one, 2);
 }
 
+TEST(Calibration, StepsThatWereMeasuredAreKnownByTheirKeys) {
+  const CostModel m = model(table());
+  const std::vector<StepRecord> records = many_records(m, 2);
+  const Calibration c(records, m, {});
+  EXPECT_DOUBLE_EQ(*c.measured_ms("7"), records[7].ms);
+  EXPECT_FALSE(c.measured_ms("other"));
+  EXPECT_FALSE(c.factors_alone().measured_ms("7"));
+  EXPECT_NEAR(c.factors_alone().factors().of("many"), 2, 1e-9);
+}
+
+TEST(Calibration, RecordsSayWhatTheMachinesOwnFactorsDoNot) {
+  const CostModel m = model(table());
+  const Rates calibrated{.calibrated =
+                             Calibrated{.model = "d", .factors = {.usual = 3, .kernels = {{"many", 2}}}}};
+  EXPECT_EQ(factors_of(calibrated, m).of("many"), 2);
+  EXPECT_EQ(factors_of(calibrated, m).of("few"), 3);
+  EXPECT_NEAR(Calibration(many_records(m, 2), m, calibrated).factors().of("many"), 1, 1e-9);
+  EXPECT_NEAR(Calibration(many_records(m, 6), m, calibrated).factors().of("many"), 3, 1e-9);
+}
+
+TEST(Calibration, FactorsOfAnotherModelSayNothing) {
+  const CostModel m = model(table());
+  const Rates other{.calibrated =
+                        Calibrated{.model = "another digest", .factors = {.usual = 3, .kernels = {}}}};
+  EXPECT_FALSE(is_calibrated(other, m));
+  EXPECT_EQ(factors_of(other, m).of("many"), 1);
+}
+
 TEST(Calibration, AFewStepsThatFellOffACliffSayNothingOfTheOthers) {
   const CostModel m = model(table());
-  std::vector<StepRecord> records;
-  for (int i = 0; i < 1000; ++i)
-    records.push_back({std::to_string(i), "many", small, (i < 100 ? 50 : 2) * m.step("many", small).ms});
-  EXPECT_NEAR(Calibration(records, m).factor("many"), 2, 1e-9);
+  std::vector<StepRecord> records = many_records(m, 2);
+  for (int i = 0; i < 100; ++i) records[static_cast<std::size_t>(i)].ms *= 25;
+  EXPECT_NEAR(factors_of(records, m).of("many"), 2, 1e-9);
+}
+
+TEST(Predict, ACalibratedMachineMultipliesWhatTheModelSays) {
+  const auto graph = graph_of(product);
+  const auto plan = Session(graph).plan_for(inputs_of(*graph, {}));
+  const CostModel& shipped = CostModel::shipped();
+  MachineDescription twice = machine;
+  twice.rates[0].calibrated = {shipped.digest(), {.usual = 2, .kernels = {}}};
+  const Prediction before = predict(*plan, machine, 1, shipped), after = predict(*plan, twice, 1, shipped);
+  EXPECT_DOUBLE_EQ(after.ms, 2 * before.ms);
+  EXPECT_FALSE(before.calibrated);
+  EXPECT_TRUE(after.calibrated);
+  // Less is known of a machine that nobody measured.
+  EXPECT_GT(before.interval.high / before.ms, 1.2 * after.interval.high / after.ms);
+  EXPECT_GT(before.steps[0].interval.high / before.steps[0].ms,
+            1.2 * after.steps[0].interval.high / after.steps[0].ms);
 }
 
 TEST(Predict, OnlyThreadsThatAreDescribed) {
   const auto graph = graph_of(product);
   const auto plan = Session(graph).plan_for(inputs_of(*graph, {}));
   EXPECT_THROW(predict(*plan, machine, 2, CostModel::shipped()), Error);
+}
+
+TEST(CalibrationCache, RatesAreKeptWithTheFactorsThatWereMeasuredAtThem) {
+  const TemporaryFolder folder(std::filesystem::temp_directory_path());
+  const CalibrationCache cache(folder.path() / "calibration.json");
+  EXPECT_FALSE(cache.find(cpu_device(), 1));
+  Rates rates = machine.of(1);
+  rates.calibrated = {"digest", {.usual = 1.5, .kernels = {{"gemm", 0.5}}}};
+  cache.keep(cpu_device(), rates);
+  EXPECT_FALSE(cache.find(cpu_device(), 2));
+  const MachineDescription here =
+      describe_machine(cpu_device(), std::vector{1}, RooflineCache(folder.path() / "roofline.json"), cache);
+  EXPECT_EQ(here.of(1).peak.gflops, rates.peak.gflops);
+  EXPECT_EQ(here.of(1).calibrated->factors.of("gemm"), 0.5);
+  EXPECT_EQ(here.of(1).calibrated->factors.of("copy"), 1.5);
+  for (const char* damage : {"", R"({"schema":"tenon.calibration/1","rates":7})"}) {
+    std::ofstream(cache.file(), std::ios::trunc) << damage;
+    EXPECT_FALSE(cache.find(cpu_device(), 1)) << damage;
+  }
 }
 
 }  // namespace

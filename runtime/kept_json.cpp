@@ -1,0 +1,36 @@
+#include "runtime/kept_json.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+
+namespace tenon {
+
+using nlohmann::json;
+
+json KeptJson::read() const {
+  std::ifstream in(file_);
+  const json found = in ? json::parse(in, nullptr, false) : json();
+  const bool ours = found.is_object() && found.value("schema", json()) == schema_ &&
+                    found.value(entries_, json()).is_object();
+  return ours ? found : json{{"schema", schema_}, {entries_, json::object()}};
+}
+
+json KeptJson::find(const std::string& key) const { return read()[entries_].value(key, json()); }
+
+void KeptJson::keep(const std::string& key, json value) const {
+  if (file_.empty()) return;
+  json all = read();
+  all[entries_][key] = std::move(value);
+  try {
+    std::error_code ignored;
+    std::filesystem::create_directories(file_.parent_path(), ignored);
+    AtomicFile out(file_);
+    out.write(all.dump(2) + "\n");
+    out.commit();
+  } catch (const Error&) {}  // it is only a cache
+}
+
+}  // namespace tenon

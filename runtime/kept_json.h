@@ -1,0 +1,28 @@
+// A JSON file of entries by key that can be made again: the peaks of a machine, how its kernels differ.
+#pragma once
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace tenon {
+
+/// {"schema": ..., entries: {key: value}}. A file that is something else counts as empty, and one that cannot
+/// be written is no error.
+class KeptJson {
+ public:
+  KeptJson(std::filesystem::path file, std::string schema, std::string entries)
+      : file_(std::move(file)), schema_(std::move(schema)), entries_(std::move(entries)) {}
+
+  const std::filesystem::path& file() const { return file_; }
+  /// null where there is none.
+  nlohmann::json find(const std::string& key) const;
+  void keep(const std::string& key, nlohmann::json value) const;
+
+ private:
+  nlohmann::json read() const;
+
+  std::filesystem::path file_;
+  std::string schema_, entries_;
+};
+
+}  // namespace tenon

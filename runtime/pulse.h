@@ -1,0 +1,30 @@
+// Whether something else takes the time of the machine that runs are timed on.
+#pragma once
+#include <memory>
+
+#include "runtime/device.h"
+
+namespace tenon {
+
+/// A product of a fraction of a millisecond, whose time is compared with its least so far. On shared machines
+/// it takes up to twice as long for seconds, and so does all that runs meanwhile.
+class Pulse {
+ public:
+  /// Takes a tenth of a second to learn what is usual.
+  Pulse(const Device&, int threads);
+  ~Pulse();
+  Pulse(Pulse&&) noexcept;
+
+  /// Milliseconds, of a few turns the least.
+  double beat();
+  /// Whether a beat of so many milliseconds was about as short as the least of all.
+  bool is_calm(double ms) const { return ms < disturbed * least_; }
+
+ private:
+  static constexpr double disturbed = 1.1;
+  struct Product;
+  std::unique_ptr<Product> product_;
+  double least_;
+};
+
+}  // namespace tenon
