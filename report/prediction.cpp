@@ -28,7 +28,9 @@ std::string head(const PredictionReport& r) {
     text += fmt::format("  {} of it is not covered: no records are like these steps, the time is a guess\n",
                         percent(1 - p.covered));
   if (!p.calibrated)
-    text += "  nothing was measured on this device: tenon doctor --calibrate there makes it more exact\n";
+    text += fmt::format(
+        "  nothing was measured on this device with {}, so the interval is wide: tenon doctor --calibrate\n",
+        counted(r.threads, "thread"));
   return text + "\n";
 }
 

@@ -163,7 +163,7 @@ ProfileReport profile_report(const Model& model, Session& session, std::span<con
                        .device = session.device().name,
                        .threads = session.threads(),
                        .warmup = options.warmup,
-                       .disturbed = p.disturbed,
+                       .calm = p.calm,
                        .stages = stages_of(model),
                        .run = sized_run(p, session, inputs),
                        .overhead = p.overhead,

@@ -95,7 +95,7 @@ struct ProfileReport {
   MachineInfo machine;
   std::string device = "cpu";
   int threads = 1, warmup = 0;
-  std::size_t disturbed = 0;  // runs that were left out
+  std::optional<Calm> calm;
   std::vector<PipelineStage> stages;
   SizedRun run;
   double overhead = 0;  // of the step timers, as a share

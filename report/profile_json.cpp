@@ -93,7 +93,7 @@ ordered_json to_json(const ProfileReport& p) {
                    {"threads", p.threads},          {"stages", ordered_json::array()}};
   for (const PipelineStage& s : p.stages) out["stages"].push_back(to_json(s));
   out["warmup"] = p.warmup;
-  out["disturbed"] = p.disturbed;
+  if (p.calm) out["calm"] = {{"runs", p.calm->runs}, {"left_out", p.calm->left_out}};
   put(out, p.run);
   out["overhead"] = p.overhead;
   out["overhead_ci95"] = {p.overhead_ci95.low, p.overhead_ci95.high};

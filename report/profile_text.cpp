@@ -185,8 +185,11 @@ std::string step_timers(const ProfileReport& p) {
 
 std::string summary(const ProfileReport& p) {
   std::string text = latency(p);
-  if (p.disturbed > 0)
-    text += fmt::format("left out     {}, which other programs disturbed\n", counted(p.disturbed, "run"));
+  if (p.calm && p.calm->runs == 0)
+    text += "calm         none of these runs: other programs took the machine's time\n";
+  else if (p.calm)
+    text += fmt::format("calm         these runs; {} left out, which other programs disturbed\n",
+                        counted(p.calm->left_out, "other is", "others are"));
   text += fmt::format("throughput   {:.1f} runs/s", p.run.throughput_per_s);
   if (p.run.items_per_s > p.run.throughput_per_s * 1.001)
     text += fmt::format(", {:.1f} items/s", p.run.items_per_s);

@@ -4,11 +4,22 @@
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
+#include "base/cache_folder.h"
 #include "base/error.h"
+#include "base/version.h"
 
 namespace tenon {
 
 using nlohmann::json;
+
+std::filesystem::path cache_file(std::string_view name) {
+  const std::filesystem::path folder = cache_folder();
+  return folder.empty() ? folder : folder / name;
+}
+
+std::string kept_key(std::string_view hardware, int threads) {
+  return fmt::format("{} | tenon {} | threads {}", hardware, version(), threads);
+}
 
 json KeptJson::read() const {
   std::ifstream in(file_);

@@ -6,6 +6,11 @@
 
 namespace tenon {
 
+/// $XDG_CACHE_HOME/tenon/NAME, else ~/.cache/tenon/NAME; empty where neither is known: then nothing is kept.
+std::filesystem::path cache_file(std::string_view name);
+/// "AMD EPYC | avx2 | tenon 0.1.0 | threads 2": what was measured of this hardware by this version.
+std::string kept_key(std::string_view hardware, int threads);
+
 /// {"schema": ..., entries: {key: value}}. A file that is something else counts as empty, and one that cannot
 /// be written is no error.
 class KeptJson {

@@ -125,10 +125,10 @@ Profile profile(Session& session, std::span<const Tensor> inputs, const ProfileO
     overheads.push_back(with / result.latency_ms.back() - 1);
   };
   begin = Clock::now();
-  if (options.undisturbed) {
+  if (options.undisturbed > 0) {
     Watch watch(session);
     for (int i = 0;
-         i < 2 || (watch.calm_pairs() < options.iterations && ms_since(begin) < 1000 * options.patience &&
+         i < 2 || (watch.calm_pairs() < options.iterations && ms_since(begin) < 1000 * options.undisturbed &&
                    result.runs.size() < Profile::max_step_runs);
          ++i) {
       pair(i);
@@ -138,7 +138,7 @@ Profile profile(Session& session, std::span<const Tensor> inputs, const ProfileO
     keep(result.runs, kept);
     keep(result.latency_ms, kept);
     keep(overheads, kept);
-    result.disturbed = kept.size() - overheads.size();
+    result.calm = {static_cast<std::size_t>(watch.calm_pairs()), kept.size() - overheads.size()};
   } else {
     const auto more = [&](int done) {
       return options.seconds > 0 ? done < 2 || ms_since(begin) < options.seconds * 1000

@@ -11,16 +11,20 @@ struct ProfileOptions {
   int warmup = 3;
   int iterations = 20;
   double seconds = 0;  // above 0: as many iterations as fit, instead of `iterations`
-  /// Leaves out runs during which something else took the machine's time (runtime/pulse.h), and goes on for
-  /// up to `patience` seconds until there are `iterations` others. Of CPUs.
-  bool undisturbed = false;
-  double patience = 20;
+  /// Above 0: runs during which something else took the machine's time are left out (runtime/pulse.h), and
+  /// runs go on for up to so many seconds until there are `iterations` others. Of CPUs.
+  double undisturbed = 0;
 };
 
 /// Times of runs of one plan, a sample each.
 struct RunSamples {
   std::vector<double> total_ms;
   std::vector<std::vector<double>> step_ms;  // [step][sample]
+};
+
+/// Runs of ProfileOptions::undisturbed. Where none was calm, the two that were nearest to it are kept.
+struct Calm {
+  std::size_t runs = 0, left_out = 0;
 };
 
 struct Profile {
@@ -31,7 +35,7 @@ struct Profile {
   std::vector<RunTimes> runs;       // as many with them, between those; at most max_step_runs
   double overhead = 0;              // what the timers added, as a share: the median over pairs of runs
   Interval overhead_ci95;
-  std::size_t disturbed = 0;  // runs that were left out
+  std::optional<Calm> calm;  // where undisturbed runs were wanted
 
   static constexpr std::size_t max_step_runs = 1000;
 };

@@ -4,24 +4,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/cache_folder.h"
-#include "base/version.h"
-
 namespace tenon {
-namespace {
 
 using nlohmann::json;
-
-std::filesystem::path default_file() {
-  const std::filesystem::path folder = cache_folder();
-  return folder.empty() ? folder : folder / "roofline.json";
-}
-
-std::string key(const Device& device, int threads) {
-  return fmt::format("{} | tenon {} | threads {}", device.hardware(), version(), threads);
-}
-
-}  // namespace
 
 double least_ms(const Peak& peak, double flops, double bytes) {
   return 1e-6 * std::max(flops / peak.gflops, bytes / peak.gbs);
@@ -31,13 +16,13 @@ bool bound_by_memory(const Peak& peak, double flops, double bytes) {
   return bytes / peak.gbs > flops / peak.gflops;
 }
 
-RooflineCache::RooflineCache() : RooflineCache(default_file()) {}
+RooflineCache::RooflineCache() : RooflineCache(cache_file("roofline.json")) {}
 
 RooflineCache::RooflineCache(std::filesystem::path file)
     : kept_(std::move(file), "tenon.roofline/1", "peaks") {}
 
 std::optional<Peak> RooflineCache::find(const Device& device, int threads) const {
-  const json rates = kept_.find(key(device, threads));
+  const json rates = kept_.find(kept_key(device.hardware(), threads));
   if (!rates.is_object()) return std::nullopt;
   const auto number = [&](const char* name) {
     const auto found = rates.find(name);
@@ -53,7 +38,7 @@ Peak RooflineCache::measure(const Device& device, int threads) const {
   if (const auto before = find(device, threads))
     for (double Peak::*rate : {&Peak::gflops, &Peak::gbs, &Peak::l2_gbs, &Peak::l3_gbs})
       peak.*rate = std::max(peak.*rate, (*before).*rate);
-  kept_.keep(key(device, threads),
+  kept_.keep(kept_key(device.hardware(), threads),
              {{"gflops", peak.gflops}, {"gbs", peak.gbs}, {"l2_gbs", peak.l2_gbs}, {"l3_gbs", peak.l3_gbs}});
   return peak;
 }

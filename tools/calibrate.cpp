@@ -3,8 +3,6 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
-#include <set>
-#include <thread>
 
 #include "base/count.h"
 #include "base/error.h"
@@ -16,7 +14,7 @@
 namespace tenon::tools {
 namespace {
 
-constexpr double most_seconds = 60;  // for each number of threads
+constexpr double most_seconds = 2;  // for each network and number of threads
 
 /// A machine is at its best for moments: the cache keeps the best of these.
 void measure_peaks(int threads) {
@@ -48,15 +46,14 @@ int calibrate(const std::string& only, bool json) {
   Table table({"threads", "networks", "calm", "steps", "error as shipped", "calibrated"});
   nlohmann::ordered_json out{{"hardware", device.hardware()}, {"cache", cache.file().string()}};
   std::size_t disturbed = 0;
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  for (const int threads : std::set<int>{1, cores}) {
+  for (const int threads : described_threads()) {
     const std::string on = counted(threads, "thread");
     progress.say(fmt::format("measuring what {} can do", on));
     measure_peaks(threads);
     const MachineDescription machine =
         describe_machine(device, std::span(&threads, 1), RooflineCache(), CalibrationCache(""));
     const std::vector<MeasuredNet> measured =
-        measure_nets(nets, device, machine, threads, most_seconds,
+        measure_nets(nets, device, machine, threads, most_seconds * static_cast<double>(nets.size()),
                      [&](std::string_view net) { progress.say(fmt::format("{}: {}", on, net)); });
     std::vector<StepRecord> steps;
     std::size_t calm = 0;

@@ -4,8 +4,8 @@
 
 namespace tenon::tools {
 
-/// Measures the networks whose names contain `only`, on one thread and on all cores, and keeps what they say
-/// for predictions. The exit code.
+/// Measures the networks whose names contain `only`, on described_threads(), and keeps what they say for
+/// predictions. The exit code.
 int calibrate(const std::string& only, bool json);
 
 }  // namespace tenon::tools

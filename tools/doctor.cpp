@@ -58,14 +58,10 @@ int show_roofline(bool json) {
   return 0;
 }
 
-/// At one thread, and at each power of two up to all cores.
 int write_description(const std::string& file) {
   Progress progress;
   progress.say("measuring what this machine can do (once)");
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  std::vector<int> threads{1};
-  for (int n = 2; n < 2 * cores; n *= 2) threads.push_back(std::min(n, cores));
-  const MachineDescription machine = describe_machine(cpu_device(), threads);
+  const MachineDescription machine = describe_machine(cpu_device(), described_threads());
   progress.say("");
   write_text(file,
              to_json(machine).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");

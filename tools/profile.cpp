@@ -279,7 +279,7 @@ void check_options(const ProfileVerb& o) {
     throw error("several runs at once are of one model").at("--streams").hint("profile each model alone");
   if (!o.streams.empty() && swept(o.model).size() > 1)
     throw error("several runs at once are of one size").at("--shape").hint("give each symbol one size");
-  if (o.runs.undisturbed && !o.model.on.device().shares_memory)
+  if (o.runs.undisturbed > 0 && !o.model.on.device().shares_memory)
     throw error("disturbed runs are known of CPUs alone").at("--undisturbed").hint("leave it out");
   if (o.unfused && o.model.no_fuse)
     throw error("--unfused shows the fused model beside the unfused one: --no-fuse leaves nothing to show");
@@ -354,10 +354,12 @@ void add_profile(CLI::App& app, int& exit_code) {
   verb->add_option("--seconds", o->runs.seconds, "Time runs for so long instead")
       ->check(number_from(0.001))
       ->excludes(iterations);
-  verb->add_flag(
+  verb->add_option(
           "--undisturbed", o->runs.undisturbed,
-          "Leave out runs during which other programs took the machine's time, and run until there are "
-          "--iters others (for up to 20 s)")
+          "Leave out runs during which other programs took the machine's time, and go on for up to so "
+          "many seconds until there are --iters others")
+      ->type_name("SECONDS")
+      ->check(number_from(0.001))
       ->excludes("--seconds");
   verb->add_option_function<std::string>(
           "--by", [o](const std::string& what) { o->text.by = times_by.at(what); },

@@ -24,6 +24,7 @@ sys.path[0] = str(ROOT)
 
 from bench.timing import machine  # noqa: E402
 
+PATIENCE = 4  # seconds of a model, before the others have their turn
 LEAST_RUN, LEAST_STEP = 1.0, 0.1  # ms: what is shorter is not counted
 COLUMNS = {"mape": "MAPE", "median": "median", "p90": "p90", "held": "in their intervals", "weighted": "steps, weighted",
            "steps": "from 0.1 ms: MAPE"}  # fmt: skip
@@ -85,16 +86,12 @@ class Tenon:
             self.run(verb, folder / "model.tenon", "--threads", self.arguments.threads, *given, *more, "--json", report.name)
             return json.loads(Path(report.name).read_text())
 
-    def profiled(self, folder: Path) -> Measured:
-        """The profile with the least median of some."""
-        best = None
-        for _ in range(self.arguments.rounds):
-            with tempfile.NamedTemporaryFile(suffix=".jsonl") as records:
-                report = self.report("profile", folder, "--warmup", 2, "--iters", 8, "--undisturbed", "--contribute", records.name)
-                ms = report["latency_ms"]["median"]
-                if best is None or ms < best.ms:
-                    best = Measured(ms, [step["ms"] for step in report["steps"]], Path(records.name).read_text())
-        return best
+    def profiled(self, folder: Path) -> Measured | None:
+        """None where other programs took the machine's time in all of its runs."""
+        with tempfile.NamedTemporaryFile(suffix=".jsonl") as records:
+            report = self.report("profile", folder, "--warmup", 2, "--iters", 8, "--undisturbed", PATIENCE, "--contribute", records.name)
+            steps = [step["ms"] for step in report["steps"]]
+            return Measured(report["latency_ms"]["median"], steps, Path(records.name).read_text()) if report["calm"]["runs"] else None
 
     def predicted(self, folders: list[Path], measured: dict[Path, Measured], records: str = "") -> dict[str, float]:
         errors = Errors()
@@ -117,7 +114,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR/NAME", help="folders with meta.json, in_*.npy and model.tenon")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--isa", help="as an instruction set that is not this machine's best: avx2, baseline")
-    parser.add_argument("--rounds", type=int, default=1, help="profiles of a model, of which the fastest counts (default 1)")
+    parser.add_argument("--rounds", type=int, default=4, help="turns of a model, until it had calm runs (default 4)")
     parser.add_argument("--calibrate", type=int, default=10, help="models that calibrate (default 10)")
     parser.add_argument("--draws", type=int, default=2, help="how often they are drawn (default 2)")
     parser.add_argument("--tenon", type=Path, default=ROOT / "build/release/tenon", help="the tenon binary (default build/release/tenon)")
@@ -131,14 +128,16 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as plain, tempfile.TemporaryDirectory() as own:
         tenon, calibrated = Tenon(arguments, Path(plain)), Tenon(arguments, Path(own))
         calibrated.run("doctor", "--calibrate")
-        measured: dict[Path, Measured] = {}
-        for folder in arguments.folders:
-            if not (folder / "model.tenon").exists():
-                parser.error(f"{folder} has no model.tenon")
-            found = tenon.profiled(folder)
-            print(f"{folder.name}: {found.ms:.3g} ms", file=sys.stderr, flush=True)
-            if found.ms >= LEAST_RUN:
-                measured[folder] = found
+        if missing := [folder for folder in arguments.folders if not (folder / "model.tenon").exists()]:
+            parser.error(f"{missing[0]} has no model.tenon")
+        found: dict[Path, Measured] = {}
+        for _ in range(arguments.rounds):
+            for folder in [folder for folder in arguments.folders if folder not in found]:
+                if calm := tenon.profiled(folder):
+                    print(f"{folder.name}: {calm.ms:.3g} ms", file=sys.stderr, flush=True)
+                    found[folder] = calm
+        print(f"{len(arguments.folders) - len(found)} models had no calm run", file=sys.stderr)
+        measured = {folder: found[folder] for folder in arguments.folders if folder in found and found[folder].ms >= LEAST_RUN}
         folders = list(measured)
         if len(folders) <= arguments.calibrate:
             parser.error(f"{len(folders)} models take {LEAST_RUN:g} ms and more: more than {arguments.calibrate} are needed")

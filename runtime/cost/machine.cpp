@@ -9,11 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/cache_folder.h"
 #include "base/error.h"
 #include "base/input_file.h"
 #include "base/statistics.h"
-#include "base/version.h"
 #include "ir/parse.h"
 #include "kernels/cpu/isa.h"
 #include "runtime/inputs.h"
@@ -51,15 +49,6 @@ double least_step_ms(const Device& device, int threads) {
 double cache_bytes(int name, double otherwise) {
   const long bytes = ::sysconf(name);
   return bytes > 0 ? static_cast<double>(bytes) : otherwise;
-}
-
-std::filesystem::path default_file() {
-  const std::filesystem::path folder = cache_folder();
-  return folder.empty() ? folder : folder / "calibration.json";
-}
-
-std::string key(const Device& device, int threads) {
-  return fmt::format("{} | tenon {} | threads {}", device.hardware(), version(), threads);
 }
 
 double lanes_of(const std::string& isa) { return isa == "avx512" ? 16 : isa == "avx2" ? 8 : 4; }
@@ -111,13 +100,13 @@ const Rates& MachineDescription::of(int threads) const {
       .hint(fmt::format("give --threads {}", fmt::join(known, " or ")));
 }
 
-CalibrationCache::CalibrationCache() : CalibrationCache(default_file()) {}
+CalibrationCache::CalibrationCache() : CalibrationCache(cache_file("calibration.json")) {}
 
 CalibrationCache::CalibrationCache(std::filesystem::path file)
     : kept_(std::move(file), "tenon.calibration/1", "rates") {}
 
 std::optional<Rates> CalibrationCache::find(const Device& device, int threads) const {
-  const json kept = kept_.find(key(device, threads));
+  const json kept = kept_.find(kept_key(device.hardware(), threads));
   if (kept.is_null()) return std::nullopt;
   try {
     return rates_of(kept);
@@ -125,7 +114,14 @@ std::optional<Rates> CalibrationCache::find(const Device& device, int threads) c
 }
 
 void CalibrationCache::keep(const Device& device, const Rates& rates) const {
-  kept_.keep(key(device, rates.threads), to_json(rates));
+  kept_.keep(kept_key(device.hardware(), rates.threads), to_json(rates));
+}
+
+std::vector<int> described_threads() {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  std::vector<int> threads{1};
+  for (int n = 2; n < 2 * cores; n *= 2) threads.push_back(std::min(n, cores));
+  return threads;
 }
 
 MachineDescription describe_machine(const Device& device, std::span<const int> threads,

@@ -49,6 +49,9 @@ class CalibrationCache {
   KeptJson kept_;
 };
 
+/// Numbers of threads that descriptions and calibrations are of: one, and each power of two up to all cores.
+std::vector<int> described_threads();
+
 /// Measures what is kept nowhere (about a second for each number of threads). A calibration goes before
 /// peaks.
 MachineDescription describe_machine(const Device&, std::span<const int> threads,

@@ -32,7 +32,7 @@ def profiled(profile, model, tmp_path):
 
 NUMBER = (int, float)
 SCHEMA = {
-    "schema": str, "tenon": str, "command": list, "device": str, "threads": int, "warmup": int, "disturbed": int, "iterations": int,
+    "schema": str, "tenon": str, "command": list, "device": str, "threads": int, "warmup": int, "iterations": int,
     "samples_ms": list, "throughput_per_s": NUMBER, "peak_arena_bytes": int, "packed_bytes": int, "process_peak_bytes": int,
     "process_own_bytes": int, "overhead": NUMBER,
     "sizes": dict, "modules": list,
