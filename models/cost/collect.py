@@ -7,8 +7,8 @@
     python models/cost/collect.py profile [PATTERN...] [--isa avx512 avx2 baseline] [--threads 1 2] [--seconds 50]
 
 Each stage skips what is done already: it may be interrupted and started again. FOLDER holds more exported models, each
-as NAME/model.pt or .pt2, such as those of ./dev bench architectures. `profile` wants a quiet machine, and drops what was
-disturbed: where whole runs and the sum of their steps differ, or other processes took much of the time.
+as NAME/model.pt or .pt2, such as those of ./dev bench architectures. `profile` keeps the records of calm runs (tenon
+profile --undisturbed): start it again for models that had none.
 Records come to lie in OUT/records/NAME@ISA@THREADS.jsonl (docs/prediction.md says what they hold).
 """
 
@@ -17,7 +17,6 @@ import fnmatch
 import functools
 import importlib
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -26,8 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 FAMILIES = ("vision", "hugging_face", "graphs")
-BUSY = 1.1  # a run may take so many times the sum of its steps, which are timed by turns with it
-OTHERS = {1: 0.5, 2: 0.05}  # processors that other processes may keep busy, by threads
+PATIENCE = 4  # seconds of a model for calm runs, before the others have their turn
 PRECISIONS = {0: "bf16", 1: "f16", 2: "bf16", 3: "int8w", 4: "bf16", 5: "bf16w", 7: "int4w"}  # of a sweep's model, by its number modulo 8
 LARGER = 160  # pixels of convolutional models: beside the zoo's 64, for steps that do not fit caches
 
@@ -89,18 +87,6 @@ def convert(out: Path, wanted, tenon: Path, more: list[Path]) -> None:
             print(artifact.stem, "converted" if done.returncode == 0 else done.stderr.strip().splitlines()[:1], flush=True)
 
 
-def is_disturbed(records: Path) -> bool:
-    run, *steps = [json.loads(line) for line in records.read_text().splitlines()]
-    return not 1 / BUSY <= run["median_ms"] / sum(step["median_ms"] for step in steps) <= BUSY
-
-
-def busy_seconds() -> float:
-    """Of all processors, but what this process's children took."""
-    user, nice, system, _, _, *interrupts = [int(ticks) / 100 for ticks in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
-    own = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return user + nice + system + sum(interrupts) - own.ru_utime - own.ru_stime
-
-
 def profile(out: Path, wanted, tenon: Path, isas: list[str], threads: list[int], iterations: int, seconds: float) -> int:
     begin, records = time.monotonic(), out / "records"
     records.mkdir(exist_ok=True)
@@ -114,13 +100,12 @@ def profile(out: Path, wanted, tenon: Path, isas: list[str], threads: list[int],
                     print("out of time at", target.name)
                     return 1
                 command = [tenon, "profile", artifact, "--isa", isa, "--threads", str(count), "--iters", str(iterations),
-                           "--warmup", "2", "--contribute", target]
-                start, others = time.monotonic(), busy_seconds()
+                           "--warmup", "2", "--undisturbed", str(PATIENCE), "--contribute", target, "--json", "-"]
                 try:
                     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
                     if done.returncode:
                         print(target.name, done.stderr.strip().splitlines()[:1], flush=True)
-                    elif is_disturbed(target) or busy_seconds() - others > OTHERS.get(count, 0.05) * (time.monotonic() - start):
+                    elif not json.loads(done.stdout)["calm"]["runs"]:
                         print(target.name, "was disturbed: start again for it", flush=True)
                         target.unlink()
                 except subprocess.TimeoutExpired:
