@@ -89,6 +89,10 @@ void guard_prediction(SpeedVerdict& verdict, const Case& c, const Model& model,
         .at(c.file(settings_file).string())
         .hint("name a file that tenon doctor --describe wrote");
   const MachineDescription machine = load_machine(c.file(speed.predicted_on));
+  if (is_of_another_model(machine, CostModel::shipped()))
+    verdict.notes.push_back(
+        fmt::format("{} was calibrated for the cost model of another version, which says nothing of this one",
+                    speed.predicted_on));
   const auto isas = cpu::runnable_isas();
   const auto isa = std::ranges::find(isas, machine.isa, [](cpu::Isa i) { return cpu::name(i); });
   if (isa == isas.end()) {

@@ -29,8 +29,8 @@ std::string head(const PredictionReport& r) {
                         percent(1 - p.covered));
   if (!p.calibrated)
     text += fmt::format(
-        "  nothing was measured on this device with {}, so the interval is wide: tenon doctor --calibrate\n",
-        counted(r.threads, "thread"));
+        "  there is no calibration of {} with {} (tenon doctor --calibrate): the interval is wide\n",
+        r.machine.hardware, counted(r.threads, "thread"));
   return text + "\n";
 }
 
@@ -153,11 +153,12 @@ std::string alternatives_text(const PredictionReport& r) {
 }
 
 std::string devices_text(std::span<const PredictionReport> reports) {
-  Table table({"ms", "interval", "ratio", "covered", "threads", "device"});
+  Table table({"ms", "interval", "ratio", "covered", "calibrated", "threads", "device"});
   for (const PredictionReport& r : reports) {
     const Prediction& p = r.prediction;
     table.add({milliseconds(p.ms), range(p.interval), fmt::format("{:.2f}", p.ms / reports[0].prediction.ms),
-               percent(p.covered), std::to_string(r.threads), r.machine.hardware});
+               percent(p.covered), p.calibrated ? "yes" : "no", std::to_string(r.threads),
+               r.machine.hardware});
   }
   return fmt::format("{}\n\n{}", reports[0].model.path, table.str());
 }

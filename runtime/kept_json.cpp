@@ -22,6 +22,9 @@ std::string kept_key(std::string_view hardware, int threads) {
 }
 
 json KeptJson::read() const {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(file_, unknown))
+    return {{"schema", schema_}, {entries_, json::object()}};
   std::ifstream in(file_);
   const json found = in ? json::parse(in, nullptr, false) : json();
   const bool ours = found.is_object() && found.value("schema", json()) == schema_ &&
@@ -31,8 +34,8 @@ json KeptJson::read() const {
 
 json KeptJson::find(const std::string& key) const { return read()[entries_].value(key, json()); }
 
-void KeptJson::keep(const std::string& key, json value) const {
-  if (file_.empty()) return;
+bool KeptJson::keep(const std::string& key, json value) const {
+  if (file_.empty()) return false;
   json all = read();
   all[entries_][key] = std::move(value);
   try {
@@ -41,7 +44,8 @@ void KeptJson::keep(const std::string& key, json value) const {
     AtomicFile out(file_);
     out.write(all.dump(2) + "\n");
     out.commit();
-  } catch (const Error&) {}  // it is only a cache
+    return true;
+  } catch (const Error&) { return false; }
 }
 
 }  // namespace tenon

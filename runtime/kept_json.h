@@ -21,7 +21,8 @@ class KeptJson {
   const std::filesystem::path& file() const { return file_; }
   /// null where there is none.
   nlohmann::json find(const std::string& key) const;
-  void keep(const std::string& key, nlohmann::json value) const;
+  /// False where the file could not be written.
+  bool keep(const std::string& key, nlohmann::json value) const;
 
  private:
   nlohmann::json read() const;

@@ -71,12 +71,13 @@ class Watch {
   int calm_pairs() const {
     return static_cast<int>(std::ranges::count_if(slowest_, [&](double ms) { return pulse_.is_calm(ms); }));
   }
-  /// The calm ones, or the two that were nearest to it.
+  /// The calm ones; where there are none, the two that were nearest to it.
   std::vector<bool> kept() const {
     std::vector<double> sorted = slowest_;
     std::ranges::nth_element(sorted, sorted.begin() + 1);
     std::vector<bool> kept;
-    for (const double ms : slowest_) kept.push_back(pulse_.is_calm(ms) || ms <= sorted[1]);
+    const bool any = calm_pairs() > 0;
+    for (const double ms : slowest_) kept.push_back(any ? pulse_.is_calm(ms) : ms <= sorted[1]);
     return kept;
   }
 

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
 
 #include "ir/parse.h"
 #include "runtime/inputs.h"
@@ -16,6 +18,18 @@ namespace {
 std::int64_t now_in_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
+}
+
+/// The least time and when it was taken, where that was within the last day.
+std::optional<std::pair<double, std::int64_t>> recent(const nlohmann::json& kept) {
+  const auto number = [&](const char* name) {
+    const auto found = kept.is_object() ? kept.find(name) : kept.end();
+    return found != kept.end() && found->is_number() ? found->get<double>() : -1;
+  };
+  constexpr double day = 24 * 60 * 60;
+  const double ms = number("ms"), age = static_cast<double>(now_in_seconds()) - number("since");
+  if (!(ms > 0 && age >= 0 && age < day)) return std::nullopt;
+  return std::pair(ms, static_cast<std::int64_t>(number("since")));
 }
 
 }  // namespace
@@ -43,17 +57,15 @@ Pulse::Pulse(const Device& device, int threads)
       key_(kept_key(device.hardware(), threads)),
       least_(std::numeric_limits<double>::infinity()),
       since_(now_in_seconds()) {
-  constexpr std::int64_t day = 24 * 60 * 60;
-  const nlohmann::json kept = kept_.find(key_);
-  if (kept.is_object() && kept.value("since", std::int64_t{0}) > since_ - day) {
-    least_ = kept.value("ms", least_);
-    since_ = kept.value("since", since_);
-  }
+  if (const auto kept = recent(kept_.find(key_))) std::tie(least_, since_) = *kept;
   constexpr double learning_ms = 100;
   for (double spent = 0; spent < learning_ms;) spent += beat();
 }
 
-Pulse::~Pulse() { kept_.keep(key_, {{"ms", least_}, {"since", since_}}); }
+Pulse::~Pulse() {
+  const auto kept = recent(kept_.find(key_));  // perhaps another process's by now
+  if (!kept || least_ < kept->first) kept_.keep(key_, {{"ms", least_}, {"since", since_}});
+}
 
 double Pulse::beat() {
   constexpr int turns = 3;

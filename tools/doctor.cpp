@@ -115,7 +115,8 @@ void add_doctor(CLI::App& app, int& exit_code) {
   isa->add(*verb);
   auto calibrates = std::make_shared<bool>(false);
   verb->add_flag("--calibrate", *calibrates,
-                 "Run networks for a minute or two, and keep how this machine's kernels differ from what "
+                 "Run networks for a minute (on each number of threads), and keep how this machine's kernels "
+                 "differ from what "
                  "tenon predict expects");
   verb->footer(
       "Example: tenon doctor --calibrate\n"

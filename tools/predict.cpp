@@ -36,10 +36,7 @@ void write_json(const std::string& file, const nlohmann::ordered_json& json) {
 /// The machine of a file. One that was calibrated for another cost model counts as one that was not.
 MachineDescription machine_of(const std::string& file) {
   MachineDescription machine = load_machine(file);
-  const auto is_of_another = [](const Rates& r) {
-    return r.calibrated && !is_calibrated(r, CostModel::shipped());
-  };
-  if (std::ranges::any_of(machine.rates, is_of_another))
+  if (is_of_another_model(machine, CostModel::shipped()))
     fmt::print(
         stderr,
         "warning: {} was calibrated for the cost model of another version, which says nothing of this one: "
@@ -106,8 +103,7 @@ Calibration calibrated_by(const std::string& file, const MachineDescription& mac
   if (file.empty()) return {};
   const std::vector<StepRecord> records = load_records(file, machine, threads);
   if (records.empty())
-    fmt::print(stderr,
-               "warning: {} has no step that ran on {} as {} with {}: the cost model predicts alone\n", file,
+    fmt::print(stderr, "warning: {} has no step that ran on {} as {} with {}: they change nothing\n", file,
                machine.hardware, machine.isa, counted(threads, "thread"));
   return {records, CostModel::shipped(), machine.of(threads)};
 }
@@ -127,7 +123,8 @@ std::vector<Alternative> alternatives(const ModelOptions& o, const MachineDescri
     if (r.threads == o.threads) continue;
     ModelOptions threads = o;
     threads.threads = r.threads;
-    add(fmt::format("--threads {}", r.threads), threads, machine, factors);
+    add(fmt::format("--threads {}", r.threads), threads, machine,
+        calibration.for_others(machine.of(o.threads), r, CostModel::shipped()));
   }
   const bool is_source = o.path.ends_with(".pt") || o.path.ends_with(".pt2") || o.path.ends_with(".onnx");
   if (o.on.precision() == Precision::kept && is_source) {

@@ -279,6 +279,10 @@ void check_options(const ProfileVerb& o) {
     throw error("several runs at once are of one model").at("--streams").hint("profile each model alone");
   if (!o.streams.empty() && swept(o.model).size() > 1)
     throw error("several runs at once are of one size").at("--shape").hint("give each symbol one size");
+  if (o.runs.undisturbed > 0 && (o.unfused || !o.streams.empty() || swept(o.model).size() > 1))
+    throw error("disturbed runs are left out of one profile at one size")
+        .at("--undisturbed")
+        .hint("leave out --unfused and --streams, and give each symbol one size");
   if (o.runs.undisturbed > 0 && !o.model.on.device().shares_memory)
     throw error("disturbed runs are known of CPUs alone").at("--undisturbed").hint("leave it out");
   if (o.unfused && o.model.no_fuse)

@@ -126,14 +126,14 @@ def options() -> argparse.ArgumentParser:
 def main() -> int:
     parser = options()
     arguments = parser.parse_args()
+    if missing := [folder for folder in arguments.folders if not (folder / "model.tenon").exists()]:
+        parser.error(f"{missing[0]} has no model.tenon")
     with tempfile.TemporaryDirectory() as plain, tempfile.TemporaryDirectory() as own:
         tenon, calibrated = Tenon(arguments, Path(plain)), Tenon(arguments, Path(own))
         calibrated.run("doctor", "--calibrate")
         (tenon.cache / "tenon").mkdir()
         for known in ("roofline.json", "pulse.json"):  # all but the calibration
             shutil.copy(calibrated.cache / "tenon" / known, tenon.cache / "tenon")
-        if missing := [folder for folder in arguments.folders if not (folder / "model.tenon").exists()]:
-            parser.error(f"{missing[0]} has no model.tenon")
         found: dict[Path, Measured] = {}
         for _ in range(arguments.rounds):
             for folder in [folder for folder in arguments.folders if folder not in found]:

@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 FAMILIES = ("vision", "hugging_face", "graphs")
-PATIENCE = 4  # seconds of a model for calm runs, before the others have their turn
+PATIENCE = 4  # seconds that a model has for calm runs
 PRECISIONS = {0: "bf16", 1: "f16", 2: "bf16", 3: "int8w", 4: "bf16", 5: "bf16w", 7: "int4w"}  # of a sweep's model, by its number modulo 8
 LARGER = 160  # pixels of convolutional models: beside the zoo's 64, for steps that do not fit caches
 

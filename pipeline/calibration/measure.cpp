@@ -130,7 +130,7 @@ CalibrationErrors errors_of(std::span<const MeasuredNet> nets, const CostModel& 
     errors.before += std::abs(alone / measured - 1);
     errors.after += std::abs(calibrated / measured - 1);
   }
-  const auto count = static_cast<double>(nets.size());
+  const auto count = static_cast<double>(std::max<std::size_t>(1, nets.size()));
   return {errors.before / count, errors.after / count};
 }
 

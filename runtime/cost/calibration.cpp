@@ -50,6 +50,11 @@ KernelFactors factors_beyond(const KernelFactors& known, std::span<const StepRec
 
 }  // namespace
 
+bool is_of_another_model(const MachineDescription& machine, const CostModel& model) {
+  return std::ranges::any_of(machine.rates,
+                             [&](const Rates& r) { return r.calibrated && !is_calibrated(r, model); });
+}
+
 bool is_calibrated(const Rates& rates, const CostModel& model) {
   return rates.calibrated && rates.calibrated->model == model.digest();
 }
@@ -72,6 +77,20 @@ Calibration Calibration::factors_alone() const {
   Calibration alone = *this;
   alone.measured_.clear();
   return alone;
+}
+
+Calibration Calibration::for_others(const Rates& of_records, const Rates& others,
+                                    const CostModel& model) const {
+  Calibration result;
+  if (is_calibrated(others, model)) return result;
+  const KernelFactors& own = factors_of(of_records, model);
+  result.is_empty_ = is_empty_ && !is_calibrated(of_records, model);
+  result.factors_.usual = own.usual * factors_.usual;
+  for (const auto& [kernel, factor] : own.kernels)
+    result.factors_.kernels[kernel] = factor * factors_.of(kernel);
+  for (const auto& [kernel, factor] : factors_.kernels)
+    result.factors_.kernels[kernel] = factor * own.of(kernel);
+  return result;
 }
 
 std::optional<double> Calibration::measured_ms(const std::string& key) const {

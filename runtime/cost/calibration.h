@@ -12,6 +12,8 @@ namespace tenon {
 /// Of a machine that was calibrated for this model; else all are 1.
 const KernelFactors& factors_of(const Rates&, const CostModel&);
 bool is_calibrated(const Rates&, const CostModel&);
+/// Whether it was calibrated for another model, which says nothing of this one.
+bool is_of_another_model(const MachineDescription&, const CostModel&);
 
 /// The factors that make the model right for these steps in the middle: one for each kernel, drawn towards
 /// that of all kernels.
@@ -24,8 +26,11 @@ class Calibration {
   /// What a machine's own calibration says already, where it is for this model, is part of the expectation.
   Calibration(std::span<const StepRecord>, const CostModel&, const Rates&);
 
-  /// The factors alone: for other threads, and for machines that were not measured.
+  /// The factors alone: for machines that were not measured.
   Calibration factors_alone() const;
+  /// Where these rates, which those of the records are not, say nothing themselves: all that is known of the
+  /// records' ones.
+  Calibration for_others(const Rates& of_records, const Rates& others, const CostModel&) const;
   /// Of the steps of a key.
   std::optional<double> measured_ms(const std::string& key) const;
   const KernelFactors& factors() const { return factors_; }

@@ -109,12 +109,13 @@ std::optional<Rates> CalibrationCache::find(const Device& device, int threads) c
   const json kept = kept_.find(kept_key(device.hardware(), threads));
   if (kept.is_null()) return std::nullopt;
   try {
-    return rates_of(kept);
+    const Rates rates = rates_of(kept);
+    return rates.threads == threads ? std::optional(rates) : std::nullopt;
   } catch (const std::exception&) { return std::nullopt; }
 }
 
-void CalibrationCache::keep(const Device& device, const Rates& rates) const {
-  kept_.keep(kept_key(device.hardware(), rates.threads), to_json(rates));
+bool CalibrationCache::keep(const Device& device, const Rates& rates) const {
+  return kept_.keep(kept_key(device.hardware(), rates.threads), to_json(rates));
 }
 
 std::vector<int> described_threads() {

@@ -43,7 +43,8 @@ class CalibrationCache {
   const std::filesystem::path& file() const { return kept_.file(); }
   /// nullopt when nothing is kept for this device.
   std::optional<Rates> find(const Device&, int threads) const;
-  void keep(const Device&, const Rates&) const;
+  /// False where the file could not be written.
+  bool keep(const Device&, const Rates&) const;
 
  private:
   KeptJson kept_;

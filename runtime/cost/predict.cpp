@@ -6,8 +6,8 @@ namespace {
 // Two measurements of one step, a while apart, differ by less in nine of ten cases.
 constexpr double measured_spread = 1.1;
 
-// Intervals of the model hold errors on the machine that it was trained on. On another one, of which nothing
-// was measured, nine of ten runs were within so many times these (docs/prediction.md, Another machine).
+// Intervals of the model hold errors on the machine that it was trained on. Of another one, of which nothing
+// was measured, nine of ten runs were within 1.3 times these (docs/prediction.md, Another machine).
 constexpr double elsewhere = 1.3;
 
 Interval around(double ms, double factor) { return {ms / factor, ms * factor}; }

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
+#include "base/temporary_path.h"
 #include "fusion/fuse.h"
 #include "pipeline/calibration/measure.h"
 #include "runtime/inputs.h"
@@ -37,6 +39,8 @@ TEST(CalibrationNets, HaveTheKernelsOfModels) {
 }
 
 TEST(Calibration, MeasuresEveryStepOfANetwork) {
+  const TemporaryFolder cache(std::filesystem::temp_directory_path());  // where the pulse is kept
+  ::setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
   const MachineDescription machine{
       .device = "cpu",
       .isa = "avx2",

@@ -169,6 +169,19 @@ TEST(Calibration, RecordsSayWhatTheMachinesOwnFactorsDoNot) {
   EXPECT_NEAR(Calibration(many_records(m, 6), m, calibrated).factors().of("many"), 3, 1e-9);
 }
 
+// A model, its machine's threads, and others of which nothing was measured, or all is known already.
+TEST(Calibration, OtherThreadsHaveAllFactorsOrTheirOwn) {
+  const CostModel m = model(table());
+  const Rates own{.calibrated = Calibrated{.model = "d", .factors = {.usual = 3, .kernels = {{"many", 2}}}}};
+  const Rates plain{.threads = 2};
+  const Calibration beyond(many_records(m, 4), m, own);  // twice as long as the machine's own factor says
+  EXPECT_NEAR(beyond.for_others(own, plain, m).factors().of("many"), 4, 1e-9);
+  EXPECT_NEAR(beyond.for_others(own, plain, m).factors().of("few"), 6, 1e-9);
+  EXPECT_EQ(beyond.for_others(own, own, m).factors().of("many"), 1);
+  EXPECT_TRUE(Calibration().for_others(plain, plain, m).is_empty());
+  EXPECT_FALSE(Calibration().for_others(own, plain, m).is_empty());
+}
+
 TEST(Calibration, FactorsOfAnotherModelSayNothing) {
   const CostModel m = model(table());
   const Rates other{.calibrated =
@@ -223,6 +236,26 @@ TEST(CalibrationCache, RatesAreKeptWithTheFactorsThatWereMeasuredAtThem) {
     std::ofstream(cache.file(), std::ios::trunc) << damage;
     EXPECT_FALSE(cache.find(cpu_device(), 1)) << damage;
   }
+}
+
+TEST(CalibrationCache, ADamagedEntryCountsAsNone) {
+  const TemporaryFolder folder(std::filesystem::temp_directory_path());
+  const std::filesystem::path file = folder.path() / "calibration.json";
+  CalibrationCache(file).keep(cpu_device(), machine.of(1));
+  const json good = json::parse(std::ifstream(file));
+  const std::string key = good["rates"].begin().key();
+  for (const char* entry : {"7", "[]", "{}", R"({"threads":1})"}) {
+    json damaged = good;
+    damaged["rates"][key] = json::parse(entry);
+    std::ofstream(file, std::ios::trunc) << damaged;
+    EXPECT_FALSE(CalibrationCache(file).find(cpu_device(), 1)) << entry;
+  }
+  json of_others = good;
+  of_others["rates"][key]["threads"] = 2;
+  std::ofstream(file, std::ios::trunc) << of_others;
+  EXPECT_FALSE(CalibrationCache(file).find(cpu_device(), 1));
+  EXPECT_FALSE(CalibrationCache(folder.path()).find(cpu_device(), 1));  // a folder
+  EXPECT_FALSE(CalibrationCache(folder.path()).keep(cpu_device(), machine.of(1)));
 }
 
 }  // namespace
