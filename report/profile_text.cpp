@@ -186,7 +186,7 @@ std::string step_timers(const ProfileReport& p) {
 std::string summary(const ProfileReport& p) {
   std::string text = latency(p);
   if (p.calm && p.calm->runs == 0)
-    text += "calm         none of these runs: other programs took the machine's time\n";
+    text += "calm         none of these runs, other programs took the machine's time: give more seconds\n";
   else if (p.calm)
     text += fmt::format("calm         these runs; {} left out, which other programs disturbed\n",
                         counted(p.calm->left_out, "other is", "others are"));

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
@@ -58,7 +59,21 @@ int show_roofline(bool json) {
   return 0;
 }
 
+/// A description may be written anew, nothing else: an artifact that is named by mistake is not lost.
+void check_replaces_description(const std::string& file) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(file, unknown) || std::filesystem::is_empty(file, unknown)) return;
+  try {
+    load_machine(file);
+  } catch (const Error&) {
+    throw error("this file holds something else than the description of a device")
+        .at(file)
+        .hint("name a new file");
+  }
+}
+
 int write_description(const std::string& file) {
+  check_replaces_description(file);
   Progress progress;
   progress.say("measuring what this machine can do (once)");
   const MachineDescription machine = describe_machine(cpu_device(), described_threads());

@@ -58,6 +58,14 @@ def test_a_machine_describes_itself(cli, tmp_path):
     assert all(rates[name] > 0 for rates in machine["rates"] for name in ("gflops", "gbs", "l3_gbs", "l2_gbs", "step_ms"))
 
 
+def test_a_description_replaces_nothing_else(cli, tmp_path):
+    (tmp_path / "net.tenon").write_text("weights")
+    assert "net.tenon" in cli("doctor", "--describe", "net.tenon", code=BAD_INPUT)
+    assert (tmp_path / "net.tenon").read_text() == "weights"
+    for _ in range(2):
+        cli("doctor", "--describe", "again.json")
+
+
 @pytest.fixture
 def calibrated(cli, tmp_path):
     """A cache of its own, in which this machine's kernels take twice as long as the model expects: the kept entry is what a
