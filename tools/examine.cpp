@@ -19,6 +19,7 @@
 #include "ir/parse.h"
 #include "kernels/cpu/isa.h"
 #include "runtime/compare.h"
+#include "runtime/cost/machine.h"
 #include "runtime/cpu/name.h"
 #include "runtime/devices.h"
 #include "runtime/gpu/blas.h"
@@ -51,7 +52,7 @@ Finding self_test(const Device& device) {
   const std::vector<Tensor> inputs = input_values(*graph, {}, 0, {{"N", 7}});
   const Difference d =
       compare(Session(graph, {.device = &device}).run(inputs)[0], evaluate(*graph, inputs)[0]);
-  if (d.within(1e-5)) return {"equal the reference"};
+  if (d.within(1e-5)) return {"results equal the reference's"};
   return {d.str(), "results of this machine are wrong: please report it with this table"};
 }
 
@@ -65,6 +66,15 @@ Finding threads() {
   const auto cores = std::max(1U, std::thread::hardware_concurrency());
   std::jthread([] {}).join();  // throws where the limit of processes is reached
   return {fmt::format("{} (--threads)", counted(cores, "core"))};
+}
+
+// None is no part that is missing: predictions are wider without.
+Finding calibration() {
+  std::vector<int> calibrated;
+  for (const int threads : described_threads())
+    if (CalibrationCache().find(cpu_device(), threads)) calibrated.push_back(threads);
+  if (calibrated.empty()) return {"none: tenon doctor --calibrate makes predictions more exact"};
+  return {fmt::format("of {} (--threads)", fmt::join(calibrated, ", "))};
 }
 
 Finding memory() {
@@ -210,6 +220,7 @@ std::vector<Part> examine() {
       part("version", [] { return Finding{std::string(version())}; }),
       part("cpu", [] { return Finding{cpu_name()}; }),
       part("instruction set", instruction_sets),
+      part("calibration", calibration),
       part("threads", threads),
       part("memory", memory),
       part("working folder", working_folder),

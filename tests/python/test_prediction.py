@@ -94,6 +94,8 @@ def test_what_networks_say_of_this_machine(cli):
 
 def test_predictions_use_a_calibration(cli, model, calibrated, tmp_path):
     after = predicted(cli, model)
+    parts = subprocess.run([cli.tenon, "doctor", "--json"], capture_output=True, env=os.environ | {"XDG_CACHE_HOME": str(cli.cache)}).stdout
+    assert json.loads(parts)["calibration"] == {"ok": True, "result": "of 1 (--threads)", "remedy": ""}  # whatever else is missing
     assert after["calibrated"] and after["machine"]["rates"][0]["calibrated"] == calibrated
     assert "there is no calibration" not in cli("predict", model)
     (cli.cache / "tenon/calibration.json").unlink()
