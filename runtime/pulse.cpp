@@ -12,7 +12,6 @@
 #include "runtime/session.h"
 
 namespace tenon {
-
 namespace {
 
 std::int64_t now_in_seconds() {

@@ -93,20 +93,25 @@ Ref NetWriter::channel_norm(const Ref& x) {
 }
 
 Ref NetWriter::attention(const Ref& x, std::int64_t heads, bool causal, const Ref& mask) {
-  const Dim batch = x.shape()[0], length = x.shape()[1];
   const std::int64_t channels = last(x);
-  const auto of_heads = [&] {
-    return permute(reshape(linear(x, channels), {batch, length, heads, channels / heads}), {0, 2, 1, 3});
-  };
+  const auto of_heads = [&] { return split_heads(linear(x, channels), heads); };
   std::vector<Ref> in{of_heads(), of_heads(), of_heads()};
   if (mask) in.push_back(mask);
-  const Ref y = tenon::apply(Attention{.causal = causal}, in);
-  return linear(reshape(permute(y, {0, 2, 1, 3}), {batch, length, channels}), channels);
+  return linear(join_heads(tenon::apply(Attention{.causal = causal}, in)), channels);
 }
 
 std::unique_ptr<Graph> NetWriter::finish(std::initializer_list<Ref> results) {
   for (const Ref& r : results) graph_->body().add_result(r.value());
   return std::move(graph_);
+}
+
+Ref split_heads(const Ref& x, std::int64_t heads) {
+  return permute(reshape(x, {x.shape()[0], x.shape()[1], heads, last(x) / heads}), {0, 2, 1, 3});
+}
+
+Ref join_heads(const Ref& x) {
+  const std::int64_t channels = x.shape()[1].value() * last(x);
+  return reshape(permute(x, {0, 2, 1, 3}), {x.shape()[0], x.shape()[2], channels});
 }
 
 Ref gelu(const Ref& x) { return apply(Gelu{}, {x}); }

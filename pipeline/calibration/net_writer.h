@@ -46,6 +46,9 @@ class NetWriter {
   int inputs_ = 0, weights_ = 0;
 };
 
+/// [N,L,C] to [N,heads,L,C/heads], and back.
+Ref split_heads(const Ref& x, std::int64_t heads);
+Ref join_heads(const Ref& x);
 Ref gelu(const Ref& x);
 /// Square windows.
 Ref avg_pool(const Ref& x, std::int64_t kernel, std::int64_t stride, std::int64_t pad);

@@ -38,16 +38,13 @@ std::unique_ptr<Graph> reader_net(DType dtype) {
   const Ref cosines = net.weight({length, size}), sines = net.weight({length, size});
   for (int i = 0; i < 2; ++i) {
     const Ref normed = net.rms_norm(x);
-    const auto of_heads = [&] {
-      return permute(reshape(net.linear(normed, channels, false), {1, length, heads, size}), {0, 2, 1, 3});
-    };
+    const auto of_heads = [&] { return split_heads(net.linear(normed, channels, false), heads); };
     const auto turned = [&](const Ref& y) {
       const Ref half = concat(std::vector{-slice(y, 3, size / 2, size), slice(y, 3, 0, size / 2)}, 3);
       return y * cosines + half * sines;
     };
     const Ref q = turned(of_heads()), k = turned(of_heads()), v = of_heads();
-    const Ref y = permute(apply(Attention{.causal = true}, {q, k, v}), {0, 2, 1, 3});
-    x = x + net.linear(reshape(y, {1, length, channels}), channels, false);
+    x = x + net.linear(join_heads(apply(Attention{.causal = true}, {q, k, v})), channels, false);
     const Ref z = net.rms_norm(x);
     x = x + net.linear(silu(net.linear(z, 1376, false)) * net.linear(z, 1376, false), channels, false);
   }
@@ -62,14 +59,11 @@ std::unique_ptr<Graph> writer_net(DType dtype) {
   std::vector<Ref> kept;
   for (int i = 0; i < 4; ++i) {
     const Ref normed = net.layer_norm(x);
-    const auto of_heads = [&] {
-      return permute(reshape(net.linear(normed, channels), {1, 1, heads, size}), {0, 2, 1, 3});
-    };
+    const auto of_heads = [&] { return split_heads(net.linear(normed, channels), heads); };
     const Ref q = of_heads();
     const Ref k = concat(std::vector{net.input({1, heads, before, size}), of_heads()}, 2);
     const Ref v = concat(std::vector{net.input({1, heads, before, size}), of_heads()}, 2);
-    const Ref y = permute(apply(Attention{}, {q, k, v}), {0, 2, 1, 3});
-    x = x + net.linear(reshape(y, {1, 1, channels}), channels);
+    x = x + net.linear(join_heads(apply(Attention{}, {q, k, v})), channels);
     x = x + net.linear(gelu(net.linear(net.layer_norm(x), 4 * channels)), channels);
     kept.insert(kept.end(), {k, v});
   }
@@ -108,21 +102,16 @@ std::unique_ptr<Graph> products_net() {
   NetWriter net("products");
   Ref x = net.input({1, 196, 256});
   constexpr std::int64_t heads = 8, size = 32, length = 196;
-  const auto of_heads = [&](const Ref& y) {
-    return permute(reshape(net.linear(y, heads * size), {1, length, heads, size}), {0, 2, 1, 3});
-  };
-  const auto joined = [&](const Ref& y) {
-    return reshape(permute(y, {0, 2, 1, 3}), {1, length, heads * size});
-  };
+  const auto of_heads = [&](const Ref& y) { return split_heads(net.linear(y, heads * size), heads); };
   for (int i = 0; i < 2; ++i) {
     const Ref y = net.layer_norm(x);
     const Ref scores = matmul(of_heads(y), transpose(of_heads(y), 2, 3)) * 0.2;
     const Ref mixed =
         matmul(softmax(scores + net.weight({heads, length, length}), 3), net.weight({heads, length, length}));
-    x = x + net.linear(joined(matmul(mixed, of_heads(y))), 256);
+    x = x + net.linear(join_heads(matmul(mixed, of_heads(y))), 256);
     const Ref z = net.layer_norm(x);
     const Ref across = matmul(transpose(of_heads(z), 2, 3), of_heads(z));
-    x = x + joined(transpose(matmul(softmax(across, 3), transpose(of_heads(z), 2, 3)), 2, 3));
+    x = x + join_heads(transpose(matmul(softmax(across, 3), transpose(of_heads(z), 2, 3)), 2, 3));
     const Ref t = transpose(net.layer_norm(x), 1, 2);
     x = x + transpose(net.linear(gelu(net.linear(t, 384)), length), 1, 2);
   }
