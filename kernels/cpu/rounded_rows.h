@@ -17,6 +17,12 @@ struct RoundedTile {
   const long* halves_rows = nullptr;
   long rows = 0;
   long cols = 0;
+
+  /// To rows so many further on, whose sums lie where these do.
+  void move(long by) {
+    if (residual) residual_rows += by;
+    if (halves) halves_rows += by;
+  }
 };
 using FinishRounded = void(const RoundedRows& how, const RoundedTile& tile);
 TENON_PER_ISA(FinishRounded, finish_rounded, finish_rounded)

@@ -51,8 +51,9 @@ struct BlockRows {
 
 // Words of B that a later tile reads (Tile::later).
 struct Later {
-  const float* begin;
-  long step;
+  const float* begin = nullptr;
+  long step = 0;
+  long share = 0;  // Tile::later_share
 };
 
 struct Columns {
@@ -149,12 +150,27 @@ class Block {
   Later share_of(long panel, const DepthBlock& k, long t, long t_begin, long t_end) const {
     const long rows = k.runs * PanelRows(g_.b_type, panel_cols, k.length).per_run;
     const long step = (g_.b_row_stride + t_end - t_begin - 1) / (t_end - t_begin);
-    return {b_of(panel, k) + (t - t_begin) * rows * step, step};
+    return {b_of(panel, k) + (t - t_begin) * rows * step, step, rows * step};
   }
 
   // Row tile t x panels [panel, panel_end), written to `out` (null: to C) with row stride out_stride.
   void run(long t, long panel, long panel_end, const DepthBlock& k, float* out, long out_stride,
-           Later later = {nullptr, 0}) const {
+           Later later = {}) const {
+    run_tiles(t, 1, panel, panel_end, k, out, out_stride, later);
+  }
+
+  // Of the row tiles from t on, before t_end, how many have its height and may be run by one call?
+  long tiles_together(long t, long t_end) const {
+    const long of_height = t < tiles_.taller ? smaller(t_end, tiles_.taller) : t_end;
+    const long rows = tiles_.rows_of(t) * (of_height - t);
+    const long row = tiles_.first(t) - first_row_;
+    const bool alike = tile_rows <= 8 || common_stride(offsets_.a + row, static_cast<int>(rows)) != 0;
+    return alike ? of_height - t : 1;
+  }
+
+  // The same of `count` row tiles of one height, from t on.
+  void run_tiles(long t, long count, long panel, long panel_end, const DepthBlock& k, float* out,
+                 long out_stride, Later later = {}) const {
     const long row = tiles_.first(t) - first_row_;
     const int rows = static_cast<int>(tiles_.rows_of(t));
     const long col = panel * panel_cols;
@@ -182,6 +198,7 @@ class Block {
       tile.rounding = e.rounded;
       tile.rounded = &rounded;
     }
+    tile.row_tiles = count;
     tile.a_row = offsets_.a + row;
     if (packed_) {
       tile.a = packed_;
@@ -204,6 +221,7 @@ class Block {
     tile.panel = panel;
     tile.later = later.begin;
     tile.later_step = later.step;
+    tile.later_share = later.share;
     tile.b_row_stride = g_.b_row_stride;
     tile.b_panel_stride = g_.b_panel_stride;
     tile.c = out ? out : g_.c + col;
@@ -362,13 +380,13 @@ void run_tiles_and_hook(const RowGemm& g, const Block& block, const RowTiles& ti
   };
   if (t_end == t_begin + 1 || k.runs * k.length * g.cols <= small_b) {
     for (long t = t_begin; t < t_end; t++)
-      for (long p = part.panel_begin; p < part.panel_end; p += panels) run(t, p, {nullptr, 0});
+      for (long p = part.panel_begin; p < part.panel_end; p += panels) run(t, p, {});
     return;
   }
   for (long p = part.panel_begin; p < part.panel_end; p += panels)
     for (long t = t_begin; t < t_end; t++) {
       const bool is_last = p + panels >= part.panel_end;
-      run(t, p, is_last ? Later{nullptr, 0} : block.share_of(p + panels, k, t, t_begin, t_end));
+      run(t, p, is_last ? Later{} : block.share_of(p + panels, k, t, t_begin, t_end));
     }
 }
 
@@ -382,10 +400,11 @@ void run_tiles(const RowGemm& g, const Block& block, const RowTiles& tiles, cons
     const long together = makes_codes(g) ? larger(1, 64 / panel_cols) : 1;  // a line of the cache
     const long step = rows_outside || t_end == t_begin + 1 ? part.panel_end - part.panel_begin : together;
     for (long p = part.panel_begin; p < part.panel_end; p += step) {
-      for (long t = t_begin; t < t_end; t++) {
-        const bool is_last = p + step >= part.panel_end;
-        const auto later = is_last ? Later{nullptr, 0} : block.share_of(p + step, k, t, t_begin, t_end);
-        block.run(t, p, smaller(p + step, part.panel_end), k, nullptr, 0, later);
+      const bool is_last = p + step >= part.panel_end;
+      for (long t = t_begin, count; t < t_end; t += count) {
+        count = block.tiles_together(t, t_end);
+        const Later later = is_last ? Later{} : block.share_of(p + step, k, t, t_begin, t_end);
+        block.run_tiles(t, count, p, smaller(p + step, part.panel_end), k, nullptr, 0, later);
       }
     }
     return;

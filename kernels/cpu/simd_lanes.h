@@ -1,5 +1,7 @@
 // Vectors of elements of any type, as wide as those of floats. Per-ISA code.
 #pragma once
+#include <type_traits>
+
 #include "kernels/cpu/simd.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -14,7 +16,9 @@ struct Lanes {
   /// The first n lanes, 1 <= n <= count: no other memory is touched.
   static TENON_INLINE V load_first(const T* p, long n) {
     if (n == count) return load(p);
-    if constexpr (sizeof(T) == sizeof(float)) return cpu::TENON_ISA::load_partial(p, static_cast<int>(n));
+    if constexpr (has_partial_floats)
+      return reinterpret_cast<V>(
+          cpu::TENON_ISA::load_partial(reinterpret_cast<const float*>(p), static_cast<int>(n)));
 #if defined(__AVX512F__)
     else if constexpr (sizeof(T) == 1)
       return reinterpret_cast<V>(_mm512_maskz_loadu_epi8((__mmask64{1} << n) - 1, p));
@@ -34,7 +38,9 @@ struct Lanes {
   }
   static TENON_INLINE void store_first(T* p, V v, long n) {
     if (n == count) return store(p, v);
-    if constexpr (sizeof(T) == sizeof(float)) return cpu::TENON_ISA::store_partial(p, v, static_cast<int>(n));
+    if constexpr (has_partial_floats)
+      return cpu::TENON_ISA::store_partial(reinterpret_cast<float*>(p), reinterpret_cast<vf>(v),
+                                           static_cast<int>(n));
 #if defined(__AVX512F__)
     else if constexpr (sizeof(T) == 1)
       _mm512_mask_storeu_epi8(p, (__mmask64{1} << n) - 1, reinterpret_cast<__m512i>(v));
@@ -62,6 +68,11 @@ struct Lanes {
   }
 
  private:
+#if defined(__AVX512F__) || (defined(__AVX2__) && TENON_VL == 8)
+  static constexpr bool has_partial_floats = sizeof(T) == sizeof(float);  // by instructions, of integers too
+#else
+  static constexpr bool has_partial_floats = std::is_same_v<T, float>;
+#endif
 #if defined(__AVX2__) && TENON_VL == 8
   static TENON_INLINE __m256i first_lanes(long n) {  // of 8 bytes each
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));

@@ -35,8 +35,8 @@ bool runs_byte_dot();
 /// Are those of split bytes faster?
 bool runs_split_bytes();
 
-/// The operands of one row tile and some consecutive column panels. Offsets and strides count words of four
-/// bytes: an element in float32, a pair of 16-bit ones. partial, residual, added, rounded, bias,
+/// The operands of one row tile, or of several of one height, and some consecutive column panels. Offsets and
+/// strides count words of four bytes: an element in float32, a pair of 16-bit ones. partial, residual, added, rounded, bias,
 /// those of integers and codes move on by panel_cols with each panel, c by c_panel_stride.
 struct Tile {
   const float* a;
@@ -51,7 +51,7 @@ struct Tile {
   long panels;
   float* c;
   const long* c_row;
-  long c_panel_stride = panel_cols;  // 0: a panel is written over the one before, once `rounded` took that
+  long c_panel_stride = panel_cols;  // 0: a tile is written over the one before, once `rounded` took that
   // Added to the sums: partial sums of earlier blocks of k, and the residual. Null: nothing.
   const float* partial;
   const long* partial_row;
@@ -73,11 +73,24 @@ struct Tile {
   const long* added_row;
   // Rounds what was written: pointers are those of the first column. Null: nothing.
   const RoundedRows* rounding;
-  const RoundedTile* rounded;
+  RoundedTile* rounded;
   // What a later tile reads, brought to the L2 cache meanwhile: so many words further with each row of B.
   const float* later = nullptr;
   long later_step = 0;
+  long later_share = 0;  // words from what one row tile brings to what the next one does
   int last_lanes = VL;  // of the last vector of columns, what lies inside the result
+  long row_tiles = 1;   // the offsets of their rows follow each other
+
+  /// To a row tile so many rows further on, and what it brings to the cache.
+  TENON_INLINE void move(long rows, long later_words) {
+    a_row += rows;
+    if (c_panel_stride != 0) c_row += rows;
+    if (partial) partial_row += rows;
+    if (residual) residual_row += rows;
+    if (added) added_row += rows;
+    if (rounded) rounded->move(rows);
+    if (later) later += later_words;
+  }
 };
 
 /// Brings to the cache what round_tile reads and writes.
@@ -89,7 +102,8 @@ void round_tile(const Tile& t, long col, float* c, long rows, long cols);
 /// the FMA.
 constexpr int panels_at_once(int rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
 
-using TileKernel = void (*)(const Tile&);
+/// Leaves the tile as it was.
+using TileKernel = void (*)(Tile&);
 struct TileCall {
   int rows;         // 1 to tile_rows
   int vectors;      // of columns: 1 to panel_vectors of one panel, or of panels_at_once(rows) panels

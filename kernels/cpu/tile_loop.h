@@ -194,7 +194,7 @@ struct NoRest {
 };
 
 template <class Form, int Rows, int Vectors, bool Uniform>
-static __attribute__((noinline)) void run_tile(const Tile& t) {
+static TENON_INLINE void run_row_tile(const Tile& t) {
   constexpr int panels = Vectors <= panel_vectors ? 1 : Vectors / panel_vectors;
   // Several panels are whole.
   const int last_lanes = panels == 1 ? t.last_lanes : VL;
@@ -316,6 +316,15 @@ static __attribute__((noinline)) void run_tile(const Tile& t) {
     }
     if (t.rounded) round_tile(t, col, c, Rows, (Vectors - 1) * VL + last_lanes);
   }
+}
+
+template <class Form, int Rows, int Vectors, bool Uniform>
+static __attribute__((noinline)) void run_tile(Tile& t) {
+  for (long left = t.row_tiles;; t.move(Rows, t.later_share)) {
+    run_row_tile<Form, Rows, Vectors, Uniform>(t);
+    if (--left == 0) break;
+  }
+  if (t.row_tiles > 1) t.move(-Rows * (t.row_tiles - 1), -t.later_share * (t.row_tiles - 1));
 }
 
 template <class Form, int Vectors, bool Uniform, int... I>

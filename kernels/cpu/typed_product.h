@@ -1,4 +1,5 @@
-// Matrix products of float64 and of integers, and float32 products with few rows, which read B as it lies.
+// Matrix products of float64 and of integers, and float32 products that are vectors or small, which read B as
+// it lies.
 #pragma once
 #include <cstddef>
 
@@ -21,6 +22,12 @@ struct TypedProduct {
   long bias_step = 1;  // 0: the same for all columns, of a few rows
   long batch = 1;      // products, so far apart:
   long a_batch = 0, b_batch = 0, c_batch = 0;
+
+  /// Few enough numbers that both sides are read where they lie, without being packed?
+  bool is_small() const {
+    constexpr long most = 4096;
+    return b_column == 1 && K * N <= most;
+  }
 };
 
 template <class T>

@@ -1,6 +1,6 @@
-// Columns of products in float64 and integers. Few rows read B as it lies: dot products along contiguous
-// columns, sums of contiguous rows. More rows take A and B packed, tile by tile in registers. Built once per
-// ISA.
+// Columns of products in float64 and integers. Few rows and small products read B as it lies: dot products
+// along contiguous columns, sums of contiguous rows. Others take A and B packed, tile by tile in registers.
+// Built once per ISA.
 #include "kernels/cpu/typed_product_panel.h"
 
 #include "kernels/cpu/simd_lanes.h"
@@ -175,6 +175,70 @@ static __attribute__((noinline)) void row_tile(const TypedProduct<T>& p, long m,
   }
 }
 
+constexpr int small_rows = 6;  // of a small product's tile
+
+/// Rows and columns of a small product: [m, m + Rows) and [n, n + columns), of at most `Vectors` vectors.
+template <class T, int Rows, int Vectors>
+static __attribute__((noinline)) void small_tile(const TypedProduct<T>& p, long m, long n, long columns) {
+  using W = Lanes<T>;
+  using V = typename W::V;
+  const long last = columns - (Vectors - 1) * W::count;
+  const auto load = [&](const T* from, int v) __attribute__((always_inline)) {
+    return v == Vectors - 1 ? W::load_first(from + v * W::count, last) : W::load(from + v * W::count);
+  };
+  V sum[Rows][Vectors];
+  TENON_UNROLL
+  for (int v = 0; v < Vectors; v++) {
+    const V first = p.bias ? load(p.bias + n, v) : V{};
+    TENON_UNROLL
+    for (int i = 0; i < Rows; i++) sum[i][v] = first;
+  }
+  const T *a = p.a + m * p.a_row, *b = p.b + n;
+  for (long k = 0; k < p.K; k++, a += p.a_column, b += p.b_row) {
+    V row[Vectors];
+    TENON_UNROLL
+    for (int v = 0; v < Vectors; v++) row[v] = load(b, v);
+    TENON_UNROLL
+    for (int i = 0; i < Rows; i++) {
+      const V factor = a[i * p.a_row] - V{};
+      TENON_UNROLL
+      for (int v = 0; v < Vectors; v++) sum[i][v] += factor * row[v];
+    }
+  }
+  T* c = p.c + m * p.c_row + n;
+  TENON_UNROLL
+  for (int i = 0; i < Rows; i++, c += p.c_row) {
+    TENON_UNROLL
+    for (int v = 0; v < Vectors - 1; v++) W::store(c + v * W::count, sum[i][v]);
+    W::store_first(c + (Vectors - 1) * W::count, sum[i][Vectors - 1], last);
+  }
+}
+
+template <class T, int Vectors, int... I>
+static TENON_INLINE void run_small_tile(const TypedProduct<T>& p, long m, long rows, long n, long columns,
+                                        LaneList<I...>) {
+  static constexpr decltype(&small_tile<T, 1, Vectors>) tiles[] = {small_tile<T, I + 1, Vectors>...};
+  tiles[rows - 1](p, m, n, columns);
+}
+
+template <class T>
+static void small_product(const TypedColumns<T>& call) {
+  constexpr long lanes = Vectors<T>::count;
+  const TypedProduct<T>& p = *call.product;
+  const auto heights = typename MakeLaneList<small_rows>::type{};
+  const long tiles = (p.M + small_rows - 1) / small_rows, height = (p.M + tiles - 1) / tiles;
+  for (long m = 0; m < p.M; m += height) {
+    const long rows = p.M - m < height ? p.M - m : height;
+    for (long n = call.first; n < call.last; n += 2 * lanes) {
+      const long columns = call.last - n;
+      if (columns <= lanes)
+        run_small_tile<T, 1>(p, m, rows, n, columns, heights);
+      else
+        run_small_tile<T, 2>(p, m, rows, n, columns < 2 * lanes ? columns : 2 * lanes, heights);
+    }
+  }
+}
+
 template <class T>
 using RowTile = void (*)(const TypedProduct<T>&, long, const Panels<T>&);
 template <class T, int... I>
@@ -225,6 +289,7 @@ static void product_columns(const TypedColumns<T>& call) {
     return;
   }
   if (!call.subtracts && p.M == 1 && p.b_column == 1) return sum_of_rows(p, 0, call.first, call.last);
+  if (!call.subtracts && p.is_small()) return small_product(call);
   const auto rows = typename MakeLaneList<typed_tile_rows>::type{};
   const bool in_place = p.b_column == 1 && p.M <= typed_tile_rows && (call.last - call.first) % wide == 0;
   Panels<T> panels{call.first,    call.last, 0, 0,

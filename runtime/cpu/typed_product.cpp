@@ -1,4 +1,5 @@
-// Products in float64 and of integers, and float32 products with a vector: they read both sides as they lie.
+// Products in float64 and of integers, and float32 products with a vector or of small matrices: they read both
+// sides as they lie.
 #include "kernels/cpu/typed_product.h"
 
 #include "ir/ops/linear.h"
@@ -46,18 +47,24 @@ class TypedProductStep : public CpuStep {
 };
 
 template <class T>
-void emit_of(Planner& planner, const Group& group, const BatchedMatmulCall& call) {
-  const PlannedTensor a = planner.assignment().at(call.left), b = planner.assignment().at(call.right);
-  const PlannedTensor c =
-      planner.assignment().assign(group.node().output(), row_major(group.node().output()->rank()),
-                                  [](const PlannedTensor& t) { return last_axis_is_contiguous(t); });
-  BatchedLayout layout = BatchedLayout::of(a, b, call.right_is_transposed, c);
+cpu::TypedProduct<T> product_of(const BatchedLayout& layout) {
   cpu::TypedProduct<T> product{.M = layout.M, .N = layout.N, .K = layout.K};
   product.a_row = layout.a_row;
   product.a_column = layout.a_column;
   product.b_row = layout.b_row;
   product.b_column = layout.b_column;
   product.c_row = layout.c_row;
+  return product;
+}
+
+template <class T>
+void emit_of(Planner& planner, const Group& group, const BatchedMatmulCall& call) {
+  const PlannedTensor a = planner.assignment().at(call.left), b = planner.assignment().at(call.right);
+  const PlannedTensor c =
+      planner.assignment().assign(group.node().output(), row_major(group.node().output()->rank()),
+                                  [](const PlannedTensor& t) { return last_axis_is_contiguous(t); });
+  BatchedLayout layout = BatchedLayout::of(a, b, call.right_is_transposed, c);
+  cpu::TypedProduct<T> product = product_of<T>(layout);
   if (!layout.batch.empty()) {
     const BatchAxis& inner = layout.batch.back();
     product.batch = inner.size;
@@ -92,6 +99,7 @@ Emit emit_for(DType dtype) {
 std::vector<Candidate> lower_typed_product(const Planner& planner, const Group& group) {
   const auto call = BatchedMatmulCall::match(group);
   if (!call || call->left->shape().back() == 0) return {};
+  const Node& node = group.node();
   const DType dtype = call->left->dtype();
   const Emit emit = emit_for(dtype);
   if (!emit || (call->bias && group.outer(call->bias)->rank() != 1)) return {};
@@ -100,10 +108,16 @@ std::vector<Candidate> lower_typed_product(const Planner& planner, const Group& 
   // Float32 has a tile of its own, which packs the right side: that pays for more than a vector, and for a
   // weight. A file's pages are small; packed weights lie in large ones, and are read a third faster.
   const auto is_packed = [&] { return !planner.runs_once() && ConstantValue(call->right).is_constant(); };
-  if (dtype == DType::f32 && (!is_vector || call->bias || is_packed())) return {};
+  const bool is_small =
+      product_of<float>(BatchedLayout::of(planner.assignment().layout(call->left),
+                                          planner.assignment().layout(call->right),
+                                          call->right_is_transposed, dense_layout(node.output()->type())))
+          .is_small();
+  if (dtype == DType::f32 && ((!is_vector && !is_small) || call->bias || is_packed())) return {};
   // A vector reads each element of the matrix once; more rows take wider elements through the same units.
+  const double of_float = is_small ? 0.1 : 1.5;
   const double factor =
-      is_vector ? 0.25 : 1.5 * static_cast<double>(size_of(dtype)) / (dtype == DType::i64 ? 2 : 4);
+      is_vector ? 0.25 : of_float * static_cast<double>(size_of(dtype)) / (dtype == DType::i64 ? 2 : 4);
   return {{{.kernel = "typed product",
             .work = work,
             .seconds = planner.estimate(factor * work.flops, work.bytes)},
