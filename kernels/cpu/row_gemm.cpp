@@ -153,12 +153,6 @@ class Block {
     return {b_of(panel, k) + (t - t_begin) * rows * step, step, rows * step};
   }
 
-  // Row tile t x panels [panel, panel_end), written to `out` (null: to C) with row stride out_stride.
-  void run(long t, long panel, long panel_end, const DepthBlock& k, float* out, long out_stride,
-           Later later = {}) const {
-    run_tiles(t, 1, panel, panel_end, k, out, out_stride, later);
-  }
-
   // Of the row tiles from t on, before t_end, how many have its height and may be run by one call?
   long tiles_together(long t, long t_end) const {
     const long of_height = t < tiles_.taller ? smaller(t_end, tiles_.taller) : t_end;
@@ -168,22 +162,25 @@ class Block {
     return alike ? of_height - t : 1;
   }
 
-  // The same of `count` row tiles of one height, from t on.
-  void run_tiles(long t, long count, long panel, long panel_end, const DepthBlock& k, float* out,
-                 long out_stride, Later later = {}) const {
+  // Row tiles [t, t + count), which tiles_together allows, x panels [panel, panel_end), written to `out` (null:
+  // to C) with row stride out_stride.
+  void run(long t, long count, long panel, long panel_end, const DepthBlock& k, float* out, long out_stride,
+           Later later = {}) const {
     const long row = tiles_.first(t) - first_row_;
     const int rows = static_cast<int>(tiles_.rows_of(t));
     const long col = panel * panel_cols;
     const Epilogue& e = g_.epilogue;
     const bool rounds = e.rounded && k.last;
     alignas(64) float sums[tile_rows * panel_cols];  // of a tile that is written in 16 bits
-    if (rounds && g_.c_halves) {
+    const bool tile_is_sums = rounds && g_.c_halves;
+    if (tile_is_sums) {
       out = sums;
       out_stride = panels_at_once(rows) * panel_cols;
     }
-    long out_row[tile_rows];
+    long out_row[hook_rows];
     if (out) {
-      for (int i = 0; i < rows; i++) out_row[i] = i * out_stride;
+      const long out_rows = tile_is_sums ? rows : rows * count;
+      for (long i = 0; i < out_rows; i++) out_row[i] = i * out_stride;
     }
     RoundedTile rounded{};
     Tile tile{};
@@ -375,7 +372,7 @@ void run_tiles_and_hook(const RowGemm& g, const Block& block, const RowTiles& ti
   float* const out = g.hook_stores ? sums : nullptr;
   const auto run = [&](long t, long p, Later later) {
     const long p_end = smaller(p + panels, part.panel_end);
-    block.run(t, p, p_end, k, out, width, later);
+    block.run(t, 1, p, p_end, k, out, width, later);
     block.finish_tile(out, width, t, {p * panel_cols, smaller(g.cols, p_end * panel_cols) - p * panel_cols});
   };
   if (t_end == t_begin + 1 || k.runs * k.length * g.cols <= small_b) {
@@ -404,7 +401,7 @@ void run_tiles(const RowGemm& g, const Block& block, const RowTiles& tiles, cons
       for (long t = t_begin, count; t < t_end; t += count) {
         count = block.tiles_together(t, t_end);
         const Later later = is_last ? Later{} : block.share_of(p + step, k, t, t_begin, t_end);
-        block.run_tiles(t, count, p, smaller(p + step, part.panel_end), k, nullptr, 0, later);
+        block.run(t, count, p, smaller(p + step, part.panel_end), k, nullptr, 0, later);
       }
     }
     return;
@@ -416,9 +413,10 @@ void run_tiles(const RowGemm& g, const Block& block, const RowTiles& tiles, cons
     const Columns cols{p * panel_cols, smaller(g.cols, p_end * panel_cols) - p * panel_cols};
     for (long t = t_begin; t < t_end; t += group) {
       const long g_end = smaller(t + group, t_end);
-      for (long i = t; i < g_end; i++) {
+      for (long i = t, count; i < g_end; i += count) {
+        count = block.tiles_together(i, g_end);
         float* out = hot + (tiles.first(i) - tiles.first(t)) * hook_cols;
-        block.run(i, p, p_end, k, out, hook_cols);
+        block.run(i, count, p, p_end, k, out, hook_cols);
       }
       block.finish_hot_tile(hot, t, g_end, cols);
     }
