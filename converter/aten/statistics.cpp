@@ -1,6 +1,7 @@
 // Order statistics, counts of values, running extremes, covariance.
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "converter/aten/promote.h"
@@ -43,19 +44,29 @@ std::vector<Ref> ranked(const Ref& x, std::int64_t axis, const Ref& rank) {
   return {taken(sorted[0]), taken(sorted[1])};
 }
 
+/// Element `rank` of the sorted lines, counted from 1.
+std::vector<Ref> ranked(const Ref& x, std::int64_t axis, const Dim& rank) {
+  const auto first = apply_all(TopK{.k = rank, .axis = axis, .largest = false, .sorted = false}, std::array{x});
+  const Shape shape = without_axis(x.shape(), axis);
+  const auto last = [&](const Ref& y) { return reshape(slice(y, axis, rank - 1, rank), shape); };
+  return {last(first[0]), last(first[1])};
+}
+
 /// The lower median; with NaN in a line the first NaN, or with `skip_nan` that of the numbers.
 std::vector<Ref> median_of(const Ref& x, std::int64_t axis, bool skip_nan) {
-  const Dim size = x.shape()[at(axis)];
-  const Shape one = with_one(x.shape(), axis);
-  if (!is_float(x.dtype())) {
-    const Ref rank = expand(dim_value(floor_div(size - 1, Dim(2)), x.literal(0, DType::i64)), one);
-    return ranked(x, axis, rank);
+  const Ref is_nan = apply(IsNan{}, {x});
+  if (skip_nan && is_float(x.dtype())) {
+    const Ref numbers = sum(cast(DType::i64, logical_not(is_nan)), {axis}, true);
+    const Ref last = maximum(numbers - 1.0, numbers.literal(0));
+    return ranked(x, axis, apply(FloorDiv{}, {last, numbers.literal(2)}));
   }
-  const Ref numbers = sum(cast(DType::i64, logical_not(apply(IsNan{}, {x}))), {axis}, true);
-  const Ref middle = apply(FloorDiv{}, {maximum(numbers - 1.0, numbers.literal(0)), numbers.literal(2)});
-  if (skip_nan) return ranked(x, axis, middle);
-  const Ref all = dim_value(size, numbers);
-  return ranked(x, axis, where(numbers < all, numbers, middle));
+  auto found = ranked(x, axis, floor_div(x.shape()[at(axis)] - 1, Dim(2)) + 1);
+  if (!is_float(x.dtype())) return found;
+  const Ref has_nan = any(is_nan, {axis}, false);
+  found[0] = where(has_nan, x.literal(std::numeric_limits<double>::quiet_NaN()), found[0]);
+  const Ref first_nan = apply(ArgMax{.axis = axis}, {cast(DType::i32, is_nan)});
+  found[1] = where(has_nan, first_nan, found[1]);
+  return found;
 }
 
 template <bool skip_nan>
@@ -85,8 +96,7 @@ Results kthvalue(Call& call) {
   const Ref given = call.tensor("self");
   const Ref x = at_least_vector(given);
   const std::int64_t axis = normalize_axis(call.integer("dim", -1), x.rank());
-  const Ref rank = call.build.literal(call.size("k") - 1, DType::i64);
-  const auto found = ranked(x, axis, expand(rank, with_one(x.shape(), axis)));
+  const auto found = ranked(x, axis, call.size("k"));
   if (given.rank() == 0)
     return call.ignore({"keepdim"}), std::vector{reshape(found[0], {}), reshape(found[1], {})};
   return value_and_place(call, x, axis, found[0], found[1]);

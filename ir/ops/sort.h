@@ -22,7 +22,7 @@ struct Sort : WithReference<1> {
 };
 
 /// The k largest (or smallest) values and their places (i64); of equal values the first. NaN is larger than
-/// every number.
+/// every number. Unless `sorted`, only the k-th has to be where it belongs, at the end.
 struct TopK : WithReference<1> {
   static constexpr std::string_view name = "topk";
   Dim k = 1;

@@ -56,7 +56,7 @@ class LineSorter {
     else if (selects(s_))
       select();
     else
-      sort_whole();
+      take_whole();
     write(line);
   }
 
@@ -108,16 +108,22 @@ class LineSorter {
       is_full = true;
       count = s_.k;
     }
-    std::nth_element(entries_, entries_ + s_.k - 1, entries_ + count);
-    std::sort(entries_, entries_ + s_.k);
+    take_first(count);
   }
 
-  void sort_whole() {
+  void take_first(long count) {
+    std::nth_element(entries_, entries_ + s_.k - 1, entries_ + count);
+    if (s_.sorted) std::sort(entries_, entries_ + s_.k);
+  }
+
+  void take_whole() {
     for (long first = 0; first < s_.length; first += keys_at_once) {
       const long n = read_keys(first);
       for (long i = 0; i < n; ++i) entries_[first + i] = entry(keys_[i], first + i);
     }
-    if (s_.length >= least_radix)
+    if (!s_.sorted)
+      take_first(s_.length);
+    else if (s_.length >= least_radix)
       sort_by_digits();
     else
       std::sort(entries_, entries_ + s_.length);

@@ -6,14 +6,15 @@
 namespace tenon::cpu {
 
 /// The first k of each line in order: the smallest first, or with `descending` the largest. Equal elements
-/// (so are -0 and 0) keep their order; NaN is larger than every number.
+/// (so are -0 and 0) keep their order; NaN is larger than every number. Unless `sorted`, the k-th comes last, and
+/// the others before it as they come.
 struct SortLines {
   const void* x = nullptr;  // [lines, length], dense, of a real dtype
   DType dtype = DType::f32;
   long lines = 0;
   long length = 0;
   long k = 0;
-  bool descending = false;
+  bool descending = false, sorted = true;
   void* values = nullptr;          // [lines, k], of x's dtype
   std::int64_t* places = nullptr;  // [lines, k]: where each lay in its line
 };

@@ -40,6 +40,7 @@ std::optional<SortCall> sort_call(const Node& node) {
   } else if (const auto* top = node.as<TopK>()) {
     axis = top->axis;
     call.lines.descending = top->largest;
+    call.lines.sorted = top->sorted;
   } else {
     return std::nullopt;
   }
@@ -50,6 +51,9 @@ std::optional<SortCall> sort_call(const Node& node) {
   call.lines.length = x.shape()[at].value();
   call.lines.lines = numel(x.shape()).value() / call.lines.length;
   call.lines.k = node.output()->shape()[at].value();
+  // A few are in order, as those of PyTorch are.
+  constexpr std::int64_t few = 64;
+  call.lines.sorted = call.lines.sorted || few * call.lines.k <= call.lines.length;
   for (std::size_t d = 0; d < x.rank(); ++d)
     if (d != at) call.order.push_back(static_cast<std::int64_t>(d));
   call.order.push_back(axis);
@@ -73,7 +77,7 @@ std::vector<Candidate> lower_sort(const Planner& planner, const Group& group) {
   const auto call = sort_call(group.node());
   if (!call) return {};
   const double elements = static_cast<double>(call->lines.lines) * static_cast<double>(call->lines.length);
-  const bool is_whole = call->lines.k == call->lines.length;
+  const bool is_whole = call->lines.k == call->lines.length && call->lines.sorted;
   const double operations = is_whole ? 600 : 100;  // of a product, in the time that one element takes
   const Work work{.bytes = bytes_of(group.node().input()->type()) + bytes_of(group.node().output(0)->type()) +
                            bytes_of(group.node().output(1)->type()),
