@@ -46,7 +46,8 @@ std::vector<Ref> ranked(const Ref& x, std::int64_t axis, const Ref& rank) {
 
 /// Element `rank` of the sorted lines, counted from 1.
 std::vector<Ref> ranked(const Ref& x, std::int64_t axis, const Dim& rank) {
-  const auto first = apply_all(TopK{.k = rank, .axis = axis, .largest = false, .sorted = false}, std::array{x});
+  const auto first =
+      apply_all(TopK{.k = rank, .axis = axis, .largest = false, .sorted = false}, std::array{x});
   const Shape shape = without_axis(x.shape(), axis);
   const auto last = [&](const Ref& y) { return reshape(slice(y, axis, rank - 1, rank), shape); };
   return {last(first[0]), last(first[1])};

@@ -2,102 +2,175 @@
 #include "kernels/cpu/grid_points.h"
 
 #include "kernels/cpu/math_rounding.h"
+#include "kernels/cpu/simd_lanes.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
 
-constexpr int corners = 4;
+using cpu::TENON_ISA::vfloor;
+using cpu::TENON_ISA::vround;
+typedef Lanes<double>::V vd;
 
-/// The places of VL points along an axis.
-static TENON_INLINE vf places_along(const GridSample& s, vf grid, float size) {
-  return s.align_corners ? (grid + 1.0f) / 2.0f * (size - 1.0f) : ((grid + 1.0f) * size - 1.0f) / 2.0f;
+static TENON_INLINE vd vfloor(vd x) {
+  TENON_UNROLL
+  for (long i = 0; i < Lanes<double>::count; i++) x[i] = __builtin_floor(x[i]);
+  return x;
+}
+static TENON_INLINE vd vround(vd x) {
+  TENON_UNROLL
+  for (long i = 0; i < Lanes<double>::count; i++) x[i] = __builtin_nearbyint(x[i]);
+  return x;
 }
 
-/// Mirrored at the centres of the border's pixels or at their outer edges.
-static TENON_INLINE vf mirrored(const GridSample& s, vf place, float size) {
-  const float low = s.align_corners ? 0.0f : -0.5f, span = s.align_corners ? size - 1.0f : size;
-  if (span == 0.0f) return vf{};
-  const vf from_low = vabs(place - low), flips = vfloor(from_low / span), rest = from_low - flips * span;
-  const vf half = flips * 0.5f;
-  return vfloor(half) == half ? rest + low : span - rest + low;
-}
-
-static TENON_INLINE vf inside(const GridSample& s, vf place, float size) {
-  if (s.outside == GridOutside::zeros) return place;
-  const vf p = s.outside == GridOutside::reflection ? mirrored(s, place, size) : place;
-  return min(p > 0.0f ? p : vf{}, broadcast(size - 1.0f));  // of no number the first pixel, as in PyTorch
-}
-
-/// Of VL points the pixels that they are made of, and their weights; a pixel outside is -1.
-struct Corners {
-  std::int32_t pixel[corners][VL];
-  float weight[corners][VL];
+/// Along one axis, the pixels that a vector of points is made of, and their weights.
+template <class T>
+struct Taps {
+  using V = typename Lanes<T>::V;
+  V place[4];
+  V weight[4];
 };
 
-/// The numbers of pixels at whole places, or -1.
-static TENON_INLINE vi pixels_at(vf x, vf y, float width, float height) {
-  const vi is_inside = (x >= 0.0f) & (x <= width - 1.0f) & (y >= 0.0f) & (y <= height - 1.0f);
-  const vi at =
-      to_int(is_inside ? y : vf{}) * static_cast<std::int32_t>(width) + to_int(is_inside ? x : vf{});
-  return is_inside ? at : vi{} - 1;
-}
+/// An axis of the image.
+template <class T>
+struct Axis {
+  using V = typename Lanes<T>::V;
+  const GridSample<T>& sample;
+  T size;
 
-static TENON_INLINE void find_corners(const GridSample& s, vf grid_x, vf grid_y, Corners& found) {
-  const auto width = static_cast<float>(s.width), height = static_cast<float>(s.height);
-  const vf x = inside(s, places_along(s, grid_x, width), width);
-  const vf y = inside(s, places_along(s, grid_y, height), height);
-  if (s.nearest) {
-    store(found.pixel[0], pixels_at(vround(x), vround(y), width, height));
-    return;
+  TENON_INLINE V place(V grid) const {
+    return sample.align_corners ? (grid + T(1)) / T(2) * (size - T(1)) : ((grid + T(1)) * size - T(1)) / T(2);
   }
-  const vf left = vfloor(x), top = vfloor(y);
+
+  /// Mirrored at the centres of the border's pixels or at their outer edges.
+  TENON_INLINE V mirrored(V place) const {
+    const T low = sample.align_corners ? T(0) : T(-0.5), span = sample.align_corners ? size - T(1) : size;
+    if (span == 0) return V{};
+    const V moved = place - low, from_low = moved < T(0) ? -moved : moved;
+    const V flips = vfloor(from_low / span), rest = from_low - flips * span, half = flips * T(0.5);
+    return vfloor(half) == half ? rest + low : span - rest + low;
+  }
+
+  TENON_INLINE V inside(V place) const {
+    if (sample.outside == GridOutside::zeros) return place;
+    const V p = sample.outside == GridOutside::reflection ? mirrored(place) : place;
+    const V last = V{} + (size - T(1)),
+            positive = p > T(0) ? p : V{};  // of no number the first pixel, as in PyTorch
+    return positive < last ? positive : last;
+  }
+
+  TENON_INLINE Taps<T> taps(V grid) const {
+    Taps<T> t;
+    if (sample.mode == GridMode::cubic) {
+      const V at = place(grid), before = vfloor(at), d = at - before;
+      TENON_UNROLL
+      for (int i = 0; i < 4; i++) t.place[i] = inside(before + T(i - 1));
+      t.weight[0] = far(d + T(1));
+      t.weight[1] = near(d);
+      t.weight[2] = near(T(1) - d);
+      t.weight[3] = far(T(2) - d);
+      return t;
+    }
+    const V at = inside(place(grid));
+    if (sample.mode == GridMode::nearest) {
+      t.place[0] = vround(at);
+      t.weight[0] = V{} + T(1);
+      return t;
+    }
+    t.place[0] = vfloor(at);
+    t.place[1] = t.place[0] + T(1);
+    t.weight[0] = t.place[1] - at;
+    t.weight[1] = at - t.place[0];
+    return t;
+  }
+
+ private:
+  /// Keys' weights, of pixels less than 1 and less than 2 away.
+  static constexpr T a = T(-0.75);
+  static TENON_INLINE V near(V d) { return (d * (a + T(2)) - (a + T(3))) * d * d + T(1); }
+  static TENON_INLINE V far(V d) { return ((d * a - T(5) * a) * d + T(8) * a) * d - T(4) * a; }
+};
+
+/// Of a vector of points the pixels that they are made of, and their weights; a pixel outside is -1.
+template <class T>
+struct Pixels {
+  T number[16][Lanes<T>::count];
+  T weight[16][Lanes<T>::count];
+};
+
+template <class T, int Along>
+TENON_INLINE void find_pixels(const GridSample<T>& s, typename Lanes<T>::V grid_x,
+                              typename Lanes<T>::V grid_y, Pixels<T>& found) {
+  using V = typename Lanes<T>::V;
+  const Axis<T> columns{s, static_cast<T>(s.width)}, rows{s, static_cast<T>(s.height)};
+  const Taps<T> x = columns.taps(grid_x), y = rows.taps(grid_y);
   TENON_UNROLL
-  for (int c = 0; c < corners; c++) {
-    const vf column = c & 1 ? left + 1.0f : left, row = c & 2 ? top + 1.0f : top;
-    store(found.pixel[c], pixels_at(column, row, width, height));
-    store(found.weight[c], (c & 1 ? x - left : left + 1.0f - x) * (c & 2 ? y - top : top + 1.0f - y));
+  for (int i = 0; i < Along; i++) {
+    TENON_UNROLL
+    for (int j = 0; j < Along; j++) {
+      const V row = y.place[i], column = x.place[j];
+      const auto is_inside = (column >= T(0)) & (column < columns.size) & (row >= T(0)) & (row < rows.size);
+      Lanes<T>::store(found.number[i * Along + j], is_inside ? row * columns.size + column : V{} - T(1));
+      Lanes<T>::store(found.weight[i * Along + j], x.weight[j] * y.weight[i]);
+    }
   }
 }
 
 /// Of one point, all channels.
-static TENON_INLINE void sum_corners(const GridPoints& p, const Corners& at, int point, float* y) {
+template <class T, int Along>
+TENON_INLINE void sum_pixels(const GridPoints<T>& p, const Pixels<T>& at, int point, T* y) {
+  using L = Lanes<T>;
+  constexpr int count = Along * Along;
   const long channels = p.sample->channels;
-  const auto pixel = [&](int c) __attribute__((always_inline)) {
-    const std::int32_t number = at.pixel[c][point];
-    return number < 0 ? p.zeros : p.image + number * channels;
-  };
-  if (p.sample->nearest) {
-    const float* const from = pixel(0);
-    for (long i = 0; i < channels; i += VL) {
-      const int n = static_cast<int>(channels - i < VL ? channels - i : VL);
-      store_lanes(y + i, load_lanes(from + i, n), n);
-    }
-    return;
+  const T* const end = p.y + p.count * channels;
+  const T* pixel[count];
+  TENON_UNROLL
+  for (int c = 0; c < count; c++) {
+    const T number = at.number[c][point];
+    pixel[c] = number < 0 ? p.zeros : p.image + static_cast<long>(number) * channels;
   }
-  const float *const a = pixel(0), *const b = pixel(1), *const c = pixel(2), *const d = pixel(3);
-  const float wa = at.weight[0][point], wb = at.weight[1][point], wc = at.weight[2][point],
-              wd = at.weight[3][point];
-  for (long i = 0; i < channels; i += VL) {
-    const int n = static_cast<int>(channels - i < VL ? channels - i : VL);
-    const vf upper = load_lanes(a + i, n) * wa + load_lanes(b + i, n) * wb;
-    store_lanes(y + i, upper + load_lanes(c + i, n) * wc + load_lanes(d + i, n) * wd, n);
+  for (long i = 0; i < channels; i += L::count) {
+    const long n = channels - i < L::count ? channels - i : L::count;
+    typename L::V sum = L::load_first(pixel[0] + i, n);
+    if constexpr (count > 1) {
+      sum *= at.weight[0][point];
+      TENON_UNROLL
+      for (int c = 1; c < count; c++) sum += L::load_first(pixel[c] + i, n) * at.weight[c][point];
+    }
+    if (y + i + L::count <= end)  // what lies behind the channels is still to be written
+      L::store(y + i, sum);
+    else
+      L::store_first(y + i, sum, n);
+  }
+}
+
+template <class T, int Along>
+void sample_with(const GridPoints<T>& p) {
+  using L = Lanes<T>;
+  Pixels<T> at;
+  for (long first = 0; first < p.count; first += L::count) {
+    const long n = p.count - first < L::count ? p.count - first : L::count;
+    typename L::V x{}, y{};
+    for (long i = 0; i < n; i++) {
+      x[i] = p.places[2 * (first + i)];
+      y[i] = p.places[2 * (first + i) + 1];
+    }
+    find_pixels<T, Along>(*p.sample, x, y, at);
+    for (int i = 0; i < n; i++) sum_pixels<T, Along>(p, at, i, p.y + (first + i) * p.sample->channels);
+  }
+}
+
+template <class T>
+void sample_points(const GridPoints<T>& p) {
+  switch (p.sample->mode) {
+    case GridMode::nearest: return sample_with<T, 1>(p);
+    case GridMode::linear: return sample_with<T, 2>(p);
+    case GridMode::cubic: return sample_with<T, 4>(p);
   }
 }
 
 }  // namespace
 
-void sample_grid_points(const GridPoints& p) {
-  Corners at;
-  for (long first = 0; first < p.count; first += VL) {
-    const int n = static_cast<int>(p.count - first < VL ? p.count - first : VL);
-    vf x{}, y{};
-    for (int i = 0; i < n; i++) {
-      x[i] = p.places[2 * (first + i)];
-      y[i] = p.places[2 * (first + i) + 1];
-    }
-    find_corners(*p.sample, x, y, at);
-    for (int i = 0; i < n; i++) sum_corners(p, at, i, p.y + (first + i) * p.sample->channels);
-  }
-}
+void sample_grid_points_f32(const GridPoints<float>& p) { sample_points(p); }
+void sample_grid_points_f64(const GridPoints<double>& p) { sample_points(p); }
 
 }  // namespace tenon::cpu::TENON_ISA

@@ -6,15 +6,18 @@
 namespace tenon::cpu {
 
 /// What one image's points read and write.
+template <class T>
 struct GridPoints {
-  const GridSample* sample;
-  const float* image;   // [height, width, channels]
-  const float* zeros;   // a pixel
-  const float* places;  // [count][2]
-  float* y;             // [count][channels]
+  const GridSample<T>* sample;
+  const T* image;   // [height, width, channels]
+  const T* zeros;   // a pixel
+  const T* places;  // [count][2]
+  T* y;             // [count][channels]
   long count;
 };
-using SampleGridPoints = void(const GridPoints& points);
-TENON_PER_ISA(SampleGridPoints, sample_grid_points, sample_grid_points)
+template <class T>
+using SampleGridPoints = void(const GridPoints<T>& points);
+TENON_PER_ISA(SampleGridPoints<float>, sample_grid_points_f32, sample_grid_points_f32)
+TENON_PER_ISA(SampleGridPoints<double>, sample_grid_points_f64, sample_grid_points_f64)
 
 }  // namespace tenon::cpu

@@ -162,8 +162,8 @@ class Block {
     return alike ? of_height - t : 1;
   }
 
-  // Row tiles [t, t + count), which tiles_together allows, x panels [panel, panel_end), written to `out` (null:
-  // to C) with row stride out_stride.
+  // Row tiles [t, t + count), which tiles_together allows, x panels [panel, panel_end), written to `out`
+  // (null: to C) with row stride out_stride.
   void run(long t, long count, long panel, long panel_end, const DepthBlock& k, float* out, long out_stride,
            Later later = {}) const {
     const long row = tiles_.first(t) - first_row_;

@@ -6,8 +6,8 @@
 namespace tenon::cpu {
 
 /// The first k of each line in order: the smallest first, or with `descending` the largest. Equal elements
-/// (so are -0 and 0) keep their order; NaN is larger than every number. Unless `sorted`, the k-th comes last, and
-/// the others before it as they come.
+/// (so are -0 and 0) keep their order; NaN is larger than every number. Unless `sorted`, the k-th comes last,
+/// and the others before it as they come.
 struct SortLines {
   const void* x = nullptr;  // [lines, length], dense, of a real dtype
   DType dtype = DType::f32;

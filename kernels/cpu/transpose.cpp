@@ -10,6 +10,9 @@ namespace tenon::cpu {
 using TransposeBlock = void(long rows, long cols, const float* source, long source_stride, float* target,
                             long target_stride);
 TENON_PER_ISA(TransposeBlock, transpose_block, transpose_block)
+using TransposeBlock64 = void(long rows, long cols, const std::uint64_t* source, long source_stride,
+                              std::uint64_t* target, long target_stride);
+TENON_PER_ISA(TransposeBlock64, transpose_block_u64, transpose_block_u64)
 
 void transpose_copy(const TransposeCopy& t, ThreadPool& pool) {
   constexpr long block = 64;
@@ -35,6 +38,11 @@ void transpose_copy(const TransposeCopy& t, ThreadPool& pool) {
 void transpose_on_this_thread(long rows, long cols, const float* source, long source_stride, float* target,
                               long target_stride) {
   transpose_block(rows, cols, source, source_stride, target, target_stride);
+}
+void transpose_on_this_thread(long rows, long cols, const double* source, long source_stride, double* target,
+                              long target_stride) {
+  transpose_block_u64(rows, cols, reinterpret_cast<const std::uint64_t*>(source), source_stride,
+                      reinterpret_cast<std::uint64_t*>(target), target_stride);
 }
 
 void nchw_to_nhwc(long N, long C, long HW, const float* nchw, float* nhwc, long pixel_stride,

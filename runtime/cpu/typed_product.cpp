@@ -1,5 +1,5 @@
-// Products in float64 and of integers, and float32 products with a vector or of small matrices: they read both
-// sides as they lie.
+// Products in float64 and of integers, and float32 products with a vector or of small matrices: they read
+// both sides as they lie.
 #include "kernels/cpu/typed_product.h"
 
 #include "ir/ops/linear.h"
@@ -110,8 +110,8 @@ std::vector<Candidate> lower_typed_product(const Planner& planner, const Group& 
   const auto is_packed = [&] { return !planner.runs_once() && ConstantValue(call->right).is_constant(); };
   const bool is_small =
       product_of<float>(BatchedLayout::of(planner.assignment().layout(call->left),
-                                          planner.assignment().layout(call->right),
-                                          call->right_is_transposed, dense_layout(node.output()->type())))
+                                          planner.assignment().layout(call->right), call->right_is_transposed,
+                                          dense_layout(node.output()->type())))
           .is_small();
   if (dtype == DType::f32 && ((!is_vector && !is_small) || call->bias || is_packed())) return {};
   // A vector reads each element of the matrix once; more rows take wider elements through the same units.

@@ -78,13 +78,14 @@ TEST(Sorting, TheKthComesLastWhereTheOthersHaveNoOrder) {
         const std::string x = type_string(dtype, Index{2, length}), first = type_string(dtype, Index{2, k}),
                           first_places = type_string(DType::i64, Index{2, k}),
                           kth = type_string(dtype, Index{2, 1}), place = type_string(DType::i64, Index{2, 1});
-        expect_same_on(fmt::format("graph g(%x: {0}) {{\n"
-                                   "  %1, %2 = topk(%x, k={5}, axis=1, largest=false, sorted=false) : {1}, {2}\n"
-                                   "  %3 = slice(%1, axis=1, start={6}, end={5}) : {3}\n"
-                                   "  %4 = slice(%2, axis=1, start={6}, end={5}) : {4}\n"
-                                   "  return %3, %4\n}}\n",
-                                   x, first, first_places, kth, place, k, k - 1),
-                       {with_equals(dtype, {2, length}, 5)}, 0);
+        expect_same_on(
+            fmt::format("graph g(%x: {0}) {{\n"
+                        "  %1, %2 = topk(%x, k={5}, axis=1, largest=false, sorted=false) : {1}, {2}\n"
+                        "  %3 = slice(%1, axis=1, start={6}, end={5}) : {3}\n"
+                        "  %4 = slice(%2, axis=1, start={6}, end={5}) : {4}\n"
+                        "  return %3, %4\n}}\n",
+                        x, first, first_places, kth, place, k, k - 1),
+            {with_equals(dtype, {2, length}, 5)}, 0);
       }
 }
 
