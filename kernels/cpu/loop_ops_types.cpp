@@ -294,10 +294,14 @@ void cast_loop(const OpArgs& args) {
         return;
       }
     }
+    long first = 0;
+    if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool> &&
+                  !is_wide_cast<From, To>)
+      first = cut_vectors<To>(a, n, out);
     // Of bools the compiler makes no vector code, of integers it does.
     using Number = std::conditional_t<std::is_same_v<From, bool>, int, From>;
     TENON_NO_OVERLAP
-    for (long i = 0; i < n; ++i)
+    for (long i = first; i < n; ++i)
       out[i] =
           static_cast<Stored<Out>>(convert<Out>(convert<To>(static_cast<Number>(static_cast<From>(a[i])))));
   });

@@ -1,11 +1,12 @@
-// Casts between floats and integers of 64 bits by the bits of doubles: vector code where an ISA has no
-// instruction for them. Part of loop_ops_types.cpp, built once per ISA.
+// Casts between floats and integers as vector code: of 64 bits by the bits of doubles where an ISA has no
+// instruction for them, of fewer by one that gives what convert() does. Part of loop_ops_types.cpp, built once
+// per ISA.
 #pragma once
 #include <cstdint>
 #include <type_traits>
 
 #include "kernels/cpu/loop_pieces.h"
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/simd_lanes.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
@@ -42,6 +43,32 @@ TENON_INLINE bool fit_doubles(const T* a, long n) {
   std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t> others = 0;
   for (long i = 0; i < n; ++i) others += (a[i] > T(-0x1p51)) & (a[i] < T(0x1p51)) ? 0 : 1;
   return others == 0;
+}
+
+/// Cuts floats to integers of 32 bits, of which To keeps the low ones, as many as fill vectors: how many those
+/// were. What does not fit becomes the least integer, as the instruction of x86 has it.
+template <class To, class From, class Out>
+TENON_INLINE long cut_vectors(const From* a, long n, Out* out) {
+#ifdef __SSE2__
+  using L = Lanes<From>;
+  typedef std::int32_t Whole __attribute__((vector_size(L::count * 4)));
+  typedef Whole Unaligned __attribute__((aligned(4), may_alias));
+  constexpr bool is_whole = std::is_same_v<Out, std::int32_t> && std::is_same_v<To, Out>;
+  constexpr long at_once = is_whole ? L::count : 64;
+  std::int32_t cut[at_once];
+  long i = 0;
+  for (; i + at_once <= n; i += at_once) {
+    std::int32_t* to = cut;
+    if constexpr (is_whole) to = out + i;
+    for (long j = 0; j < at_once; j += L::count)
+      *reinterpret_cast<Unaligned*>(to + j) = __builtin_convertvector(L::load(a + i + j), Whole);
+    if constexpr (!is_whole)
+      for (long j = 0; j < at_once; j++) out[i + j] = static_cast<Out>(static_cast<To>(cut[j]));
+  }
+  return i;
+#else
+  return 0;
+#endif
 }
 
 }  // namespace
