@@ -36,12 +36,12 @@ class Chains : LoopPatterns {
     if (root.type == DType::f32)
       return first_of(&Chains::silu_mul, &Chains::activation_loop, &Chains::leaky_relu, &Chains::huber,
                       &Chains::clamp_number, &Chains::select_by_abs, &Chains::select_by_test,
-                      &Chains::sub_clamp, &Chains::exp_sub, &Chains::sub_mul_add, &Chains::mul_add_or_sub,
-                      &Chains::sub_mul, &Chains::abs_sub, &Chains::cube, &Chains::mul_mul,
-                      &Chains::constant_power, &Chains::clamp);
+                      &Chains::sub_clamp, &Chains::exp_sub, &Chains::normalize, &Chains::sub_mul_add,
+                      &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::abs_sub, &Chains::cube,
+                      &Chains::mul_mul, &Chains::constant_power, &Chains::clamp);
     if (root.type == DType::f64)
       return first_of(&Chains::ramp_loop, &Chains::leaky_relu, &Chains::huber, &Chains::clamp_number,
-                      &Chains::select_by_abs, &Chains::select_by_test, &Chains::sub_clamp,
+                      &Chains::select_by_abs, &Chains::select_by_test, &Chains::sub_clamp, &Chains::normalize,
                       &Chains::sub_mul_add, &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::abs_sub,
                       &Chains::cube, &Chains::mul_mul, &Chains::clamp);
     return clamp(r);
@@ -221,6 +221,22 @@ class Chains : LoopPatterns {
     }
     return std::nullopt;
   }
+  Match normalize(Reg r) const {  // (a - b) * c * d + e
+    if (rounds_ || !is(r, Prim::add)) return std::nullopt;
+    for (const std::size_t i : {0, 1})
+      for (const std::size_t j : {0, 1}) {
+        const Reg scaled = at(r).args[i];
+        if (!owns_product(scaled)) continue;
+        const Reg product = at(scaled).args[j];
+        Match node = owns_product(product) ? sub_mul(product) : std::nullopt;
+        if (!node) continue;
+        node->fused = static_cast<int>(Fused::normalize);
+        node->more = {at(scaled).args[1 - j], at(r).args[1 - i]};
+        node->arg_count = 5;
+        return node;
+      }
+    return std::nullopt;
+  }
   Match mul_mul(Reg r) const {  // a * b * c
     if (!is(r, Prim::mul)) return std::nullopt;
     for (const std::size_t i : {0, 1}) {
@@ -236,7 +252,7 @@ class Chains : LoopPatterns {
     return fused(Fused::abs_sub, difference.args[0], difference.args[1]);
   }
   static LoopNode with_fourth(LoopNode node, Reg fourth) {
-    node.fourth = fourth;
+    node.more[0] = fourth;
     node.arg_count = 4;
     return node;
   }

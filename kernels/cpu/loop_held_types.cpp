@@ -151,7 +151,7 @@ class Chooser {
         while (a >= 0 && same[index(a)]) a = arg(a, 0);
       };
       for (Reg& a : node(r).instruction.args) skip(a);
-      skip(node(r).fourth);
+      for (Reg& a : node(r).more) skip(a);
       if (is_cast(r)) node(r).operands = node(arg(r, 0)).held;
     }
   }
@@ -215,7 +215,7 @@ class Chooser {
       const auto raised = common_rounded(i.args[0], i.args[1]);
       return raised && raised == common_rounded(i.args[0], i.args[2]) ? raised : std::nullopt;
     }
-    if (n.fused >= static_cast<int>(Fused::select_lt)) return common_rounded(i.args[2], n.fourth);
+    if (n.fused >= static_cast<int>(Fused::select_lt)) return common_rounded(i.args[2], n.more[0]);
     if (n.fused >= 0)
       return n.fused == static_cast<int>(Fused::relu) ? rounded_[index(i.args[0])] : std::nullopt;
     switch (i.prim) {

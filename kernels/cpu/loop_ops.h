@@ -8,16 +8,18 @@
 
 namespace tenon::cpu {
 
+inline constexpr int most_operands = 5;  // of a step
+
 /// One call: out[r][c] = op(in0[r][c], in1[r][c], ...) for r < rows, c < cols. Pitches count elements
 /// from row to row (0: the same row each time). A splat input has one value per row, at in[r * pitch]. Bools
 /// are bytes: 0, or any other for true; results are 0 or 1. out may be one of the inputs. What a call does
 /// not read is not set: to clear all takes as long as some dozen vectors.
 struct OpArgs {
   void* out;
-  const void* in[4];
+  const void* in[most_operands];
   long out_pitch;
-  long in_pitch[4];
-  bool splat[4];
+  long in_pitch[most_operands];
+  bool splat[most_operands];
   long rows;
   long cols;
 };
@@ -72,6 +74,7 @@ enum class Fused {
   mul_sub,       // a * b - c
   sub_mul,       // (a - b) * c
   sub_mul_add,   // (a - b) * c + d
+  normalize,     // (a - b) * c * d + e
   mul_mul,       // a * b * c
   abs_sub,       // |a - b|
   cube,          // a * a * a

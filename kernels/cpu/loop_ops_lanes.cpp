@@ -110,6 +110,12 @@ struct SubMulAdd {
     return (a - b) * c + d;
   }
 };
+struct Normalize {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c, V d, V e) {
+    return (a - b) * c * d + e;
+  }
+};
 struct MulMul {
   template <class V>
   static TENON_INLINE V run(V a, V b, V c) {
@@ -294,6 +300,7 @@ OpFn loop_fused_op_of_f64(Fused f) {
     case Fused::mul_sub: return &ternary<MulSub, Doubles>;
     case Fused::sub_mul: return &ternary<SubMul, Doubles>;
     case Fused::sub_mul_add: return &quaternary<SubMulAdd, Doubles>;
+    case Fused::normalize: return &quinary<Normalize, Doubles>;
     case Fused::mul_mul: return &ternary<MulMul, Doubles>;
     case Fused::abs_sub: return &binary<AbsSub, Doubles>;
     case Fused::cube: return &unary<Cube, Doubles>;

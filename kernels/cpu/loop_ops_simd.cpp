@@ -56,6 +56,9 @@ struct SubMul {
 struct SubMulAdd {
   static TENON_INLINE vf run(vf a, vf b, vf c, vf d) { return (a - b) * c + d; }
 };
+struct Normalize {
+  static TENON_INLINE vf run(vf a, vf b, vf c, vf d, vf e) { return (a - b) * c * d + e; }
+};
 struct MulMul {
   static TENON_INLINE vf run(vf a, vf b, vf c) { return a * b * c; }
 };
@@ -346,6 +349,7 @@ constexpr SimdOps make_ops() {
   fused(Fused::mul_sub, ternary<MulSub>);
   fused(Fused::sub_mul, ternary<SubMul>);
   fused(Fused::sub_mul_add, quaternary<SubMulAdd>);
+  fused(Fused::normalize, quinary<Normalize>);
   fused(Fused::mul_mul, ternary<MulMul>);
   fused(Fused::abs_sub, binary<AbsSub>);
   fused(Fused::clamp, ternary<Clamped>);

@@ -1,5 +1,6 @@
 // A loop program compiled to steps over tiles. Internal to the loop kernels.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -36,7 +37,7 @@ struct TileStep {
   bool has_p = false;
   bool has_q = false;
   ValueLocation out;
-  ValueLocation in[4];
+  ValueLocation in[most_operands];
   int in_count = 0;
   int access = -1;  // load, gather, store: operand; iota: instruction
   OpFn op = nullptr;
@@ -89,12 +90,15 @@ struct LoopNode {
   int fused = -1;        // a Fused, which replaces instruction.prim
   bool squares = false;  // a reduction that sums the squares of its argument, or of the difference of two
   int arg_count = 0;
-  Reg fourth = -1;                  // the argument that an instruction has no place for
-  DType held = DType::f32;          // the type in which its values are held (held_type.h)
-  DType operands = DType::f32;      // the one that its operands are read in; not select's condition
-  std::optional<ByteValues> table;  // what it gives for its argument, a byte; in place of all the above
+  std::array<Reg, 2> more = {-1, -1};  // the arguments that an instruction has no place for
+  DType held = DType::f32;             // the type in which its values are held (held_type.h)
+  DType operands = DType::f32;         // the one that its operands are read in; not select's condition
+  std::optional<ByteValues> table;     // what it gives for its argument, a byte; in place of all the above
 
-  Reg arg(int i) const { return i == 3 ? fourth : instruction.args[static_cast<std::size_t>(i)]; }
+  Reg arg(int i) const {
+    const auto at = static_cast<std::size_t>(i);
+    return i < 3 ? instruction.args[at] : more[at - 3];
+  }
   bool reads(Reg r) const {
     for (int i = 0; i < arg_count; ++i)
       if (arg(i) == r) return true;

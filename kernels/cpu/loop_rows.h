@@ -175,6 +175,11 @@ void quaternary(const OpArgs& args) {
   loop_of<F, Numbers, Numbers, Numbers, Numbers, Numbers>(args, std::integer_sequence<bool>{});
 }
 
+template <class F, class Numbers = Floats>
+void quinary(const OpArgs& args) {
+  loop_of<F, Numbers, Numbers, Numbers, Numbers, Numbers, Numbers>(args, std::integer_sequence<bool>{});
+}
+
 struct Select {
   template <class Mask, class V>
   static TENON_INLINE V run(Mask condition, V a, V b) {

@@ -1,6 +1,6 @@
 // Casts between floats and integers as vector code: of 64 bits by the bits of doubles where an ISA has no
-// instruction for them, of fewer by one that gives what convert() does. Part of loop_ops_types.cpp, built once
-// per ISA.
+// instruction for them, of fewer by one that gives what convert() does. Part of loop_ops_types.cpp, built
+// once per ISA.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -45,8 +45,8 @@ TENON_INLINE bool fit_doubles(const T* a, long n) {
   return others == 0;
 }
 
-/// Cuts floats to integers of 32 bits, of which To keeps the low ones, as many as fill vectors: how many those
-/// were. What does not fit becomes the least integer, as the instruction of x86 has it.
+/// Cuts floats to integers of 32 bits, of which To keeps the low ones, as many as fill vectors: how many
+/// those were. What does not fit becomes the least integer, as the instruction of x86 has it.
 template <class To, class From, class Out>
 TENON_INLINE long cut_vectors(const From* a, long n, Out* out) {
 #ifdef __SSE2__
