@@ -217,6 +217,22 @@ TEST_P(LoopTypes, CastsBetweenFloatsAndLargeIntegers) {
   }
 }
 
+TEST_P(LoopTypes, FloatsCutToNarrowIntegers) {
+  const std::vector<double> reals = {0,      -0.0,  0.9,     -0.9,     127.6,     128,         -129,
+                                     255.5,  256,   65535.9, -32769,   0x1p31,    -0x1p31,     0x1p31 - 128,
+                                     0x1p40, -1e10, 1e300,   HUGE_VAL, -HUGE_VAL, std::nan("")};
+  constexpr std::int64_t n = 203;  // whole vectors, and a rest
+  for (const DType from : {DType::f32, DType::f64, DType::bf16})
+    for (const DType to : {DType::i8, DType::u8, DType::i16, DType::u16, DType::i32}) {
+      LoopProgram p = program_over({n});
+      p.store(dense(p, 1, to), p.cast(to, p.load(dense(p, 0, from))));
+      expect_matches_reference(p, [&](LoopBuffers& b) {
+        for (std::int64_t i = 0; i < n; ++i)
+          b.set(0, i, {.real = reals[static_cast<std::size_t>(i * 7) % reals.size()]});
+      });
+    }
+}
+
 TEST_P(LoopTypes, ChainsAreTheirPrimitives) {
   for (const DType dtype : {DType::f32, DType::f64, DType::bf16})
     for (const std::int64_t n : {1, 15, 1025})
@@ -243,6 +259,9 @@ TEST_P(LoopTypes, ChainsAreTheirPrimitives) {
           const Reg square = p.prim(Prim::mul, w, p.prim(Prim::mul, x, x)), line = p.prim(Prim::sub, x, y);
           store(test == Prim::lt ? 15 : 16, p.prim(Prim::select, p.prim(test, x, y), square, line));
         }
+        const auto centred = [&] { return p.prim(Prim::mul, p.prim(Prim::sub, x, w), y); };
+        store(17, p.prim(Prim::add, p.prim(Prim::mul, centred(), w), y));
+        store(18, p.prim(Prim::add, x, p.prim(Prim::mul, y, centred())));
         expect_matches_reference(p, [&](LoopBuffers& b) {
           b.set(0, n, {.real = std::nan("")});
           b.set(0, 0, {.real = -0.0});
