@@ -29,8 +29,10 @@ class LoopWorker {
     const LoopSpace& s = plan_.space;
     const long q_blocks = s.mode == LoopMode::rows ? 1 : blocks_of(s.q_count, s.q_block);
     const long p_blocks = s.mode == LoopMode::columns ? 1 : blocks_of(s.p, s.p_block);
-    q0_ = item % q_blocks * s.q_block;
-    p0_ = item / q_blocks % p_blocks * s.p_block;
+    // Down the rows where columns have values of their own: those are computed once.
+    const bool goes_down = !plan_.of_columns.empty();
+    q0_ = (goes_down ? item / p_blocks : item) % q_blocks * s.q_block;
+    p0_ = (goes_down ? item : item / q_blocks) % p_blocks * s.p_block;
     cols_ = s.columns_from(q0_);
     rows_ = std::min(s.p_block, s.p - p0_);
     locate_item(item / q_blocks / p_blocks);

@@ -71,8 +71,8 @@ class LineSorter {
   static Key key_of(Entry e) { return static_cast<Key>(e >> key_bits); }
   static Entry entry(Key key, long place) { return Entry{key} << key_bits | static_cast<Key>(place); }
 
-  long read_keys(long first) {
-    const long n = std::min(keys_at_once, s_.length - first);
+  long read_keys(long first, long most = keys_at_once) {
+    const long n = std::min(most, s_.length - first);
     sort_keys(x_ + first * static_cast<long>(size_of(s_.dtype)), s_.dtype, s_.descending, n, keys_);
     return n;
   }
@@ -94,15 +94,17 @@ class LineSorter {
     long count = 0;
     bool is_full = false;  // then the k-th so far has the key `last`
     Key last = 0;
-    for (long first = 0; first < s_.length; first += keys_at_once) {
-      const long n = read_keys(first);
+    const bool is_short = s_.length < 2 * keys_at_once;
+    const long at_first = is_short ? std::max({2 * s_.k, s_.length / 4, fewest_entries}) : keys_at_once;
+    for (long first = 0, n = 0; first < s_.length; first += n) {
+      n = read_keys(first, is_full ? keys_at_once : at_first);
       if (is_full && least_key(keys_, n) >= last) continue;
       for (long i = 0; i < n; ++i) {
         entries_[count] =
             entry(keys_[i], first + i);  // without a branch: which ones enter is not to be foreseen
         count += !is_full || keys_[i] < last;
       }
-      if (count + keys_at_once <= entries_of(s_)) continue;
+      if (count <= s_.k || (is_full && count + keys_at_once <= entries_of(s_))) continue;
       std::nth_element(entries_, entries_ + s_.k - 1, entries_ + count);
       last = key_of(entries_[s_.k - 1]);
       is_full = true;
