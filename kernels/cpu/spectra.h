@@ -1,19 +1,49 @@
-// Spectra of dense row-major matrices of f64, by Eigen. All numbers are to be finite.
+// Spectra of dense row-major matrices: eigenvalues of symmetric ones, singular values. All numbers are to be
+// finite.
 #pragma once
+#include <cstddef>
+
+#include "kernels/cpu/isa.h"
 
 namespace tenon::cpu {
 
+/// Bytes that a matrix's spectrum needs as room, 64-byte aligned.
+std::size_t spectrum_room(long rows, long columns, bool complete);
+
 /// Eigenvalues, ascending, and eigenvectors, the columns of `vectors`, of the symmetric x[n, n]. Where
 /// `vectors` is null, they are not computed.
-void find_eigh(const double* x, long n, double* values, double* vectors);
+void find_eigh(const double* x, long n, double* values, double* vectors, std::byte* room);
 
 /// The singular values of x[rows, columns], descending.
-void find_singular_values(const double* x, long rows, long columns, double* s);
-/// The same of numbers that were float32: what is small is as exact as in products of float32.
-void find_singular_values_of_floats(const double* x, long rows, long columns, double* s);
+void find_singular_values(const double* x, long rows, long columns, double* s, std::byte* room);
 
 /// x = U diag(s) V^T: u[rows, k] and v[k, columns] for k = min(rows, columns), or with `complete` both
 /// square.
-void find_svd(const double* x, long rows, long columns, bool complete, double* u, double* s, double* v);
+void find_svd(const double* x, long rows, long columns, bool complete, double* u, double* s, double* v,
+              std::byte* room);
+
+/// Rows of vectors are so far apart: whole lines of the cache, and not a power of two of them.
+constexpr long row_stride(long columns) {
+  constexpr long line = 16;
+  const long lines = (columns + line - 1) / line;
+  return (lines + (lines % 2 == 0 ? 1 : 0)) * line;
+}
+
+inline constexpr int sweeps_at_once = 16;  // of rotations
+
+/// What the kernels of one instruction set find, in no order, of numbers whose squares are finite.
+template <class T>
+struct SpectrumTask {
+  long rows = 0, columns = 0;  // rows >= columns
+  const double* x = nullptr;   // row k of it is column k of the matrix
+  double* values = nullptr;
+  T *left = nullptr, *right = nullptr;  // rows of vectors, or null: row_stride() apart
+  char* room = nullptr;
+};
+template <class T>
+using OnSpectrum = void(const SpectrumTask<T>&);
+/// Of a symmetric matrix, whose lower triangle is read in x; the vectors are `right`.
+TENON_PER_ISA(OnSpectrum<double>, find_eigen_f64, find_eigen_f64)
+TENON_PER_ISA(OnSpectrum<double>, find_singular_f64, find_singular_f64)
 
 }  // namespace tenon::cpu

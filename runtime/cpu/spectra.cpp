@@ -17,7 +17,7 @@ namespace {
 
 using Results = std::array<double*, 3>;
 /// From one matrix's numbers its results.
-using OnMatrix = std::function<void(const double*, const Results&)>;
+using OnMatrix = std::function<void(const double*, const Results&, std::byte* room)>;
 
 /// Are the numbers that the operator reads: of a symmetric matrix the lower triangle?
 bool is_finite(const double* x, long rows, long columns, bool is_symmetric) {
@@ -45,34 +45,26 @@ class MatrixStep : public CpuStep {
     }
   };
 
-  MatrixStep(OnMatrix on_matrix, IsTaken is_taken, long matrices, int threads, const Operand& x,
-             std::vector<Operand> results)
+  MatrixStep(OnMatrix on_matrix, std::size_t room, IsTaken is_taken, long matrices, int threads,
+             const Operand& x, std::vector<Operand> results)
       : on_matrix_(std::move(on_matrix)),
         is_taken_(std::move(is_taken)),
         matrices_(matrices),
+        chunks_(std::min<long>(matrices, 8L * threads)),
         x_(x),
         results_(std::move(results)) {
     faults = is_taken_ ? 1 : 0;
-    words_ = x.numbers;
-    for (const Operand& r : results_) words_ += r.numbers;
-    scratch_bytes = static_cast<std::size_t>(threads * words_) * sizeof(double);
+    numbers_ = padded(x.numbers);
+    for (const Operand& r : results_) numbers_ += padded(r.numbers);
+    bytes_ = static_cast<std::size_t>(numbers_) * sizeof(double) + room;
+    scratch_bytes = static_cast<std::size_t>(threads) * bytes_;
   }
 
   void compute(const CpuFrame& frame) const override {
-    frame.pool.parallel_for(matrices_, [&](long k, int worker) {
-      double* room = reinterpret_cast<double*>(frame.scratch) + worker * words_;
-      const double* x = x_.is_wide() ? x_.matrix<double>(frame, k) : room;
-      if (!x_.is_wide()) std::copy_n(x_.matrix<const float>(frame, k), x_.numbers, room);
-      if (is_taken_ && !is_taken_(x)) return frame.faults[0].report(0, 0);
-      Results results{};
-      for (std::size_t i = 0; i < results_.size(); ++i) {
-        room += i == 0 ? x_.numbers : results_[i - 1].numbers;
-        results[i] = results_[i].is_wide() ? results_[i].matrix<double>(frame, k) : room;
-      }
-      on_matrix_(x, results);
-      for (std::size_t i = 0; i < results_.size(); ++i)
-        if (!results_[i].is_wide())
-          std::copy_n(results[i], results_[i].numbers, results_[i].matrix<float>(frame, k));
+    frame.pool.parallel_for(chunks_, [&](long chunk, int worker) {
+      std::byte* const room = frame.scratch + static_cast<std::size_t>(worker) * bytes_;
+      for (long k = chunk * matrices_ / chunks_; k < (chunk + 1) * matrices_ / chunks_; ++k)
+        compute_matrix(frame, k, room);
     });
   }
 
@@ -81,31 +73,58 @@ class MatrixStep : public CpuStep {
   }
 
  private:
+  static long padded(long numbers) {
+    constexpr long line = 8;
+    return (numbers + line - 1) / line * line;
+  }
+
+  void compute_matrix(const CpuFrame& frame, long k, std::byte* memory) const {
+    double* room = reinterpret_cast<double*>(memory);
+    const double* x = x_.is_wide() ? x_.matrix<double>(frame, k) : room;
+    if (!x_.is_wide()) std::copy_n(x_.matrix<const float>(frame, k), x_.numbers, room);
+    if (is_taken_ && !is_taken_(x)) return frame.faults[0].report(0, 0);
+    Results results{};
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      room += padded(i == 0 ? x_.numbers : results_[i - 1].numbers);
+      results[i] = results_[i].is_wide() ? results_[i].matrix<double>(frame, k) : room;
+    }
+    on_matrix_(x, results, memory + static_cast<std::size_t>(numbers_) * sizeof(double));
+    for (std::size_t i = 0; i < results_.size(); ++i)
+      if (!results_[i].is_wide())
+        std::copy_n(results[i], results_[i].numbers, results_[i].matrix<float>(frame, k));
+  }
+
   OnMatrix on_matrix_;
   IsTaken is_taken_;
-  long matrices_;
+  long matrices_, chunks_;
   Operand x_;
   std::vector<Operand> results_;
-  long words_ = 0;  // of a thread
+  long numbers_ = 0;       // of x and the results
+  std::size_t bytes_ = 0;  // of a thread
 };
 
 bool is_used(const Node& node, std::size_t result) { return !node.output(result)->uses().empty(); }
 
 OnMatrix on_matrix(const Node& node, long rows, long columns) {
-  if (node.is<MatrixExp>()) return [=](const double* x, const Results& y) { cpu::matrix_exp(x, rows, y[0]); };
-  if (node.is<Eigh>()) {
-    const bool vectors = is_used(node, 1);
-    return
-        [=](const double* x, const Results& y) { cpu::find_eigh(x, rows, y[0], vectors ? y[1] : nullptr); };
-  }
-  const bool complete = node.as<Svd>()->complete;
-  if (is_used(node, 0) || is_used(node, 2))
-    return [=](const double* x, const Results& y) {
-      cpu::find_svd(x, rows, columns, complete, y[0], y[1], y[2]);
+  if (node.is<MatrixExp>())
+    return [=](const double* x, const Results& y, std::byte*) { cpu::matrix_exp(x, rows, y[0]); };
+  if (node.is<Eigh>())
+    return [=, vectors = is_used(node, 1)](const double* x, const Results& y, std::byte* room) {
+      cpu::find_eigh(x, rows, y[0], vectors ? y[1] : nullptr, room);
     };
-  const auto find =
-      node.input()->dtype() == DType::f32 ? cpu::find_singular_values_of_floats : cpu::find_singular_values;
-  return [=](const double* x, const Results& y) { find(x, rows, columns, y[1]); };
+  if (!is_used(node, 0) && !is_used(node, 2))
+    return [=](const double* x, const Results& y, std::byte* room) {
+      cpu::find_singular_values(x, rows, columns, y[1], room);
+    };
+  return [=, complete = node.as<Svd>()->complete](const double* x, const Results& y, std::byte* room) {
+    cpu::find_svd(x, rows, columns, complete, y[0], y[1], y[2], room);
+  };
+}
+
+std::size_t room_of(const Node& node, long rows, long columns) {
+  if (node.is<MatrixExp>()) return 0;
+  const Svd* svd = node.as<Svd>();
+  return cpu::spectrum_room(rows, columns, svd && svd->complete);
 }
 
 IsTaken is_taken(const Node& node, long rows, long columns) {
@@ -128,9 +147,10 @@ void emit_spectrum(Planner& planner, const Group& group) {
                                                   [](const PlannedTensor& t) { return t.is_contiguous(); }));
     results.push_back({tensors.back().address(), result->dtype(), tensors.back().numel() / matrices});
   }
-  planner.emit(std::make_unique<MatrixStep>(
-                   on_matrix(node, rows, columns), is_taken(node, rows, columns), matrices, planner.threads(),
-                   MatrixStep::Operand{x.address(), x.dtype(), rows * columns}, std::move(results)),
+  planner.emit(std::make_unique<MatrixStep>(on_matrix(node, rows, columns), room_of(node, rows, columns),
+                                            is_taken(node, rows, columns), matrices, planner.threads(),
+                                            MatrixStep::Operand{x.address(), x.dtype(), rows * columns},
+                                            std::move(results)),
                node, {x}, tensors);
 }
 

@@ -312,7 +312,9 @@ TEST(FactorsOnTheCpu, OfHugeNumbersHaveTheVectorsOfSmallOnes) {
     std::vector<double> scaled(x.data<double>(), x.data<double>() + rows * columns);
     for (double& number : scaled) number = std::ldexp(number, exponent);
     std::vector<double> all(rows * rows + rows * columns), s(rows);
-    cpu::find_svd(scaled.data(), rows, columns, false, all.data(), s.data(), all.data() + rows * rows);
+    std::vector<std::byte> room(cpu::spectrum_room(rows, columns, false));
+    cpu::find_svd(scaled.data(), rows, columns, false, all.data(), s.data(), all.data() + rows * rows,
+                  room.data());
     return all;
   };
   const std::vector<double> small = vectors_of(0), huge = vectors_of(1020);

@@ -1,0 +1,310 @@
+// Singular values: reflections from both sides make a matrix bidiagonal, implicit QR iterations diagonal. One
+// much taller than wide is first made a triangle. Built once per ISA.
+#include "kernels/cpu/reflections.h"
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+constexpr double epsilon = 0x1p-53;
+
+/// The active part of a matrix, whose columns are rows here, less u y^T + z v^T, and in the same pass over
+/// memory x times what is left.
+template <class T>
+struct ColumnPass {
+  using L = Lanes<T>;
+  using V = typename L::V;
+  const Rows<T>& a;
+  const T *u, *y, *z, *v, *x;
+  T* products;
+
+  void run(long first_row, long first_column) const {
+    const long first = first_row / L::count * L::count;
+    for (long j = first_column / 2 * 2; j < a.count; j += 2) pair(first, j);
+  }
+
+  TENON_INLINE V less(T* at, long i, V y_j, V v_j) const {
+    const V left = L::load(at + i) - L::load(u + i) * y_j - L::load(z + i) * v_j;
+    L::store(at + i, left);
+    return left;
+  }
+
+  TENON_INLINE void pair(long first, long j) const {
+    T *const p = a[j], *const q = a[j + 1];
+    const V y_p = y[j] - V{}, v_p = v[j] - V{}, y_q = y[j + 1] - V{}, v_q = v[j + 1] - V{};
+    V sum_p{}, sum_q{};
+    for (long i = first; i < a.end(); i += L::count) {
+      const V x_i = L::load(x + i);
+      sum_p += less(p, i, y_p, v_p) * x_i;
+      sum_q += less(q, i, y_q, v_q) * x_i;
+    }
+    products[j] = L::sum(sum_p);
+    products[j + 1] = L::sum(sum_q);
+  }
+};
+
+constexpr long columns_at_once = 4;
+
+/// The columns of a from one on times v.
+template <class T>
+void multiply_columns_by(const Rows<T>& a, const T* v, long first_row, long first_column, T* product) {
+  using L = Lanes<T>;
+  const long first = first_row / L::count * L::count;
+  for (long i = first; i < a.end(); i += L::count) L::store(product + i, typename L::V{});
+  for (long j = first_column / columns_at_once * columns_at_once; j < a.count; j += columns_at_once) {
+    const T* const at = a[j];
+    for (long i = first; i < a.end(); i += L::count) {
+      typename L::V sum = L::load(product + i);
+      TENON_UNROLL
+      for (long c = 0; c < columns_at_once; c++) sum += v[j + c] * L::load(at + c * a.stride + i);
+      L::store(product + i, sum);
+    }
+  }
+}
+
+template <class T>
+void set_zero(T* from, long first, long end) {
+  for (long i = first; i < end; i++) from[i] = 0;
+}
+
+struct Bidiagonal {
+  double *d, *e;  // e above d
+  long n;
+};
+
+/// a = U B V^T. Row k of a becomes the vector of reflection k from the left, 1 at k; row k of `right` that
+/// from the right, 1 at k + 1.
+template <class T>
+void make_bidiagonal(const Rows<T>& a, const Rows<T>& right, const Bidiagonal& b, T* left_factors,
+                     T* right_factors, Space space) {
+  using L = Lanes<T>;
+  const long wide = row_stride(a.columns), high = row_stride(a.count);
+  T *const u = space.take_zeros<T>(wide), *const z = space.take_zeros<T>(wide);
+  T *const y = space.take_zeros<T>(high), *const v = space.take_zeros<T>(high);
+  T* const products = space.take_zeros<T>(high);
+  for (long k = 0; k < b.n; k++) {
+    T* const x = a[k];
+    const long aligned = k / L::count * L::count, next = (k + 1) / L::count * L::count;
+    if (k > 0) {
+      for (long i = aligned; i < a.end(); i += L::count)
+        L::store(x + i, L::load(x + i) - L::load(u + i) * y[k] - L::load(z + i) * v[k]);
+    }
+    set_zero(x, 0, k);
+    const Reflection<T> from_left = find_row_reflection(x, k, a.end());
+    b.d[k] = from_left.first;
+    left_factors[k] = from_left.factor;
+    if (k == b.n - 1) return;
+    y[k] = v[k] = 0;
+    ColumnPass<T>{a, u, y, z, v, x, products}.run(k, k + 1);
+    T* const row = right[k];
+    for (long j = k + 1; j < b.n; j++) {
+      y[j] = from_left.factor * products[j];
+      row[j] = a[j][k] - y[j];
+    }
+    const Reflection<T> from_right = find_row_reflection(row, k + 1, right.end());
+    b.e[k] = from_right.first;
+    right_factors[k] = from_right.factor;
+    copy(row + next, right.end() - next, v + next);
+    const T along = dot(y, row, next, right.end());
+    multiply_columns_by(a, v, k + 1, k + 1, z);
+    for (long i = next; i < a.end(); i += L::count) {
+      const typename L::V u_i = L::load(x + i);
+      L::store(u + i, u_i);
+      L::store(z + i, from_right.factor * (L::load(z + i) - along * u_i));
+    }
+    set_zero(z, next, k + 1);
+    set_zero(u, next, k + 1);
+  }
+}
+
+/// Rotations from both sides; or of nobody.
+template <class T>
+struct Sides {
+  RowRotations<T>*left, *right;
+};
+
+/// The smaller singular value of [[f, g], [0, h]].
+double least_of_pair(double f, double g, double h) {
+  f = __builtin_fabs(f), g = __builtin_fabs(g), h = __builtin_fabs(h);
+  const double least = f < h ? f : h, most = f < h ? h : f;
+  if (least == 0) return 0;
+  if (g < most) {
+    const double s = 1 + least / most, t = (most - least) / most, squared = (g / most) * (g / most);
+    return least * (2 / (__builtin_sqrt(s * s + squared) + __builtin_sqrt(t * t + squared)));
+  }
+  const double ratio = most / g;
+  if (ratio == 0) return least * most / g;
+  const double s = (1 + least / most) * ratio, t = ((most - least) / most) * ratio;
+  return 2 * (least / (__builtin_sqrt(1 + s * s) + __builtin_sqrt(1 + t * t))) * ratio;
+}
+
+/// A block of a bidiagonal matrix from its upper end; or turned upside down and transposed, from its lower.
+template <class T>
+struct Chase {
+  double *d, *e;
+  long step, size;
+  RowRotations<T>*before, *after;  // of the side whose rotations come first, and of the other
+
+  TENON_INLINE double& at(long i) const { return d[i * step]; }
+  TENON_INLINE double& beside(long i) const { return e[i * step]; }
+  TENON_INLINE void keep(Rotation<T>*& next, const Turn& turn) const {
+    if (next) *next++ = {static_cast<T>(turn.cosine), static_cast<T>(step > 0 ? turn.sine : -turn.sine)};
+  }
+  Rotation<T>* begin(RowRotations<T>* rotations, long row) const {
+    if (!rotations) return nullptr;
+    return rotations->begin_sweep(step > 0 ? row : row - 1, size - 1, step < 0);
+  }
+
+  void sweep(double shift, long row) const {
+    Rotation<T>*first = begin(before, row), *second = begin(after, row);
+    double f = (__builtin_fabs(at(0)) - shift) * (__builtin_copysign(1, at(0)) + shift / at(0));
+    double g = beside(0);
+    for (long i = 0; i < size - 1; i++) {
+      const Turn r = turn_of(f, g);
+      if (i > 0) beside(i - 1) = r.length;
+      f = r.cosine * at(i) + r.sine * beside(i);
+      beside(i) = r.cosine * beside(i) - r.sine * at(i);
+      g = r.sine * at(i + 1);
+      at(i + 1) = r.cosine * at(i + 1);
+      keep(first, r);
+      const Turn l = turn_of(f, g);
+      at(i) = l.length;
+      f = l.cosine * beside(i) + l.sine * at(i + 1);
+      at(i + 1) = l.cosine * at(i + 1) - l.sine * beside(i);
+      if (i < size - 2) {
+        g = l.sine * beside(i + 1);
+        beside(i + 1) = l.cosine * beside(i + 1);
+      }
+      keep(second, l);
+    }
+    beside(size - 2) = f;
+  }
+
+  /// Of Demmel and Kahan: small numbers keep all their digits.
+  void sweep_without_shift(long row) const {
+    Rotation<T>*first = begin(before, row), *second = begin(after, row);
+    Turn r{1, 0, 0}, l{1, 0, 0};
+    for (long i = 0; i < size - 1; i++) {
+      r = turn_of(at(i) * r.cosine, beside(i));
+      if (i > 0) beside(i - 1) = l.sine * r.length;
+      keep(first, r);
+      l = turn_of(l.cosine * r.length, at(i + 1) * r.sine);
+      at(i) = l.length;
+      keep(second, l);
+    }
+    const double last = at(size - 1) * r.cosine;
+    at(size - 1) = last * l.cosine;
+    beside(size - 2) = last * l.sine;
+  }
+
+  /// Where it falls into two, of which the second begins there, or 0. Of the least singular value a bound.
+  long find_split(double tolerance, double& least) const {
+    if (__builtin_fabs(beside(size - 2)) <= tolerance * __builtin_fabs(at(size - 1))) return size - 1;
+    double bound = __builtin_fabs(at(0));
+    least = bound;
+    for (long i = 0; i < size - 1; i++) {
+      const double here = __builtin_fabs(beside(i));
+      if (here <= tolerance * bound) return i + 1;
+      bound = __builtin_fabs(at(i + 1)) * (bound / (bound + here));
+      least = bound < least ? bound : least;
+    }
+    return 0;
+  }
+
+  double shift(double tolerance, double least, double largest) const {
+    if (static_cast<double>(size) * tolerance * (least / largest) <= epsilon) return 0;
+    const double found = least_of_pair(at(size - 2), beside(size - 2), at(size - 1));
+    const double ratio = found / __builtin_fabs(at(0));
+    return ratio * ratio < epsilon ? 0 : found;
+  }
+};
+
+/// Makes d the singular values, some of them negative.
+template <class T>
+void make_diagonal(const Bidiagonal& b, const Sides<T>& sides) {
+  constexpr double tolerance = 64 * epsilon, least_ratio = 1e-100;
+  double size = 0;
+  for (long i = 0; i < b.n; i++) {
+    const double here = __builtin_fabs(b.d[i]), above = i < b.n - 1 ? __builtin_fabs(b.e[i]) : 0;
+    size = here < above ? (size < above ? above : size) : (size < here ? here : size);
+  }
+  const double tiny = size * least_ratio;
+  long rotations = 12 * b.n * b.n;  // at most
+  long first_before = -1, last_before = -1;
+  bool turned = false;
+  for (long last = b.n - 1; last > 0;) {
+    long first = last;
+    double largest = __builtin_fabs(b.d[last]);
+    for (; first > 0; first--) {
+      if (__builtin_fabs(b.d[first]) <= tiny) b.d[first] = 0;
+      if (__builtin_fabs(b.e[first - 1]) <= tiny) {
+        b.e[first - 1] = 0;
+        break;
+      }
+      const double here = __builtin_fabs(b.d[first - 1]), above = __builtin_fabs(b.e[first - 1]);
+      largest = largest < here ? here : largest;
+      largest = largest < above ? above : largest;
+    }
+    if (first == last) {
+      last--;
+      continue;
+    }
+    // A new block; of one that shrinks the direction stays.
+    if (first > last_before || last < first_before)
+      turned = __builtin_fabs(b.d[first]) < __builtin_fabs(b.d[last]);
+    first_before = first, last_before = last;
+    const long count = last - first + 1;
+    const Chase<T> chase = turned ? Chase<T>{b.d + last, b.e + last - 1, -1, count, sides.left, sides.right}
+                                  : Chase<T>{b.d + first, b.e + first, 1, count, sides.right, sides.left};
+    double least = 0;
+    if (const long split = chase.find_split(tolerance, least)) {
+      chase.beside(split - 1) = 0;
+      continue;
+    }
+    if ((rotations -= count) < 0) return;
+    const double shift = chase.shift(tolerance, least, largest);
+    const long row = turned ? last : first;
+    if (shift == 0)
+      chase.sweep_without_shift(row);
+    else
+      chase.sweep(shift, row);
+  }
+}
+
+template <class T>
+void find_singular(const SpectrumTask<T>& task) {
+  const bool is_tall = task.rows > task.columns;
+  const long m = is_tall ? task.rows : task.columns, n = is_tall ? task.columns : task.rows;
+  const bool much_taller = 2 * m > 3 * n;
+  const long rows = much_taller ? n : m;
+  Space space{task.room};
+  const Bidiagonal b{task.values, space.take<double>(n), n};
+  T *const left_factors = space.take<T>(n), *const right_factors = space.take<T>(n);
+  T* const first_factors = space.take<T>(n);
+  T* const x = space.take<T>(m * n);
+  for (long i = 0; i < m * n; i++) x[i] = static_cast<T>(task.x[i]);
+  const Block<T> given = is_tall ? dense(x, m, n) : dense(x, n, m).turned();
+  Rows<T> a = Rows<T>::zeros((n + columns_at_once - 1) / columns_at_once * columns_at_once, rows, space);
+  Rows<T> right = Rows<T>::zeros(n, n, space);
+  if (much_taller) factor(given, first_factors, space.take<T>(0));
+  for (long i = 0; i < rows; i++)
+    for (long j = much_taller ? i : 0; j < n; j++) a[j][i] = given(i, j);
+  make_bidiagonal(a, right, b, left_factors, right_factors, space);
+  if (!task.left) return make_diagonal<T>(b, {nullptr, nullptr});
+  a.count = n;
+  right.count = n - 1;
+  const Rows<T> left{task.left, n, rows, row_stride(m)}, turned{task.right, n, n, row_stride(n)};
+  form_product(a, left_factors, 0, left, Room<T>{space.take<T>(0)});
+  form_product(right, right_factors, 1, turned, Room<T>{space.take<T>(0)});
+  RowRotations<T> of_left(left, space), of_right(turned, space);
+  make_diagonal<T>(b, {&of_left, &of_right});
+  of_left.apply();
+  of_right.apply();
+  if (much_taller)
+    reflect_all(given, first_factors, n, Block<T>{left.data, m, n, 1, left.stride}, false, space.take<T>(0));
+}
+
+}  // namespace
+
+void find_singular_f64(const SpectrumTask<double>& task) { find_singular(task); }
+
+}  // namespace tenon::cpu::TENON_ISA

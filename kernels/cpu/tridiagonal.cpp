@@ -1,0 +1,230 @@
+// Symmetric matrices: reflections make them tridiagonal, implicit QL iterations diagonal. Built once per ISA.
+#include "kernels/cpu/reflections.h"
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+constexpr double epsilon = 0x1p-53;
+
+/// The active part of a symmetric matrix, columns of the lower triangle (of the vectors on the diagonal all),
+/// less v w^T + w v^T, and what is left times x, in one pass over memory.
+template <class T>
+struct SymmetricPass {
+  using L = Lanes<T>;
+  using V = typename L::V;
+  const Rows<T>& a;
+  const T *v, *w, *x;
+  T *y, *dots;  // their sum is the product
+
+  void run(long first) const {
+    for (long i = first / L::count * L::count; i < a.columns; i += L::count) L::store(y + i, V{});
+    for (long g = first / L::count * L::count; g < a.columns; g += L::count)
+      for (long j = g > first ? g : first / 2 * 2; j < g + L::count; j += 2) pair(g, j);
+  }
+
+  TENON_INLINE V less(T* at, long i, V v_j, V w_j) const {
+    const V left = L::load(at + i) - L::load(v + i) * w_j - L::load(w + i) * v_j;
+    L::store(at + i, left);
+    return left;
+  }
+
+  TENON_INLINE void pair(long g, long j) const {
+    T *const p = a[j], *const q = a[j + 1];
+    const V v_p = v[j] - V{}, w_p = w[j] - V{}, x_p = x[j] - V{};
+    const V v_q = v[j + 1] - V{}, w_q = w[j + 1] - V{}, x_q = x[j + 1] - V{};
+    L::store(y + g, L::load(y + g) + less(p, g, v_p, w_p) * x_p + less(q, g, v_q, w_q) * x_q);
+    V sum_p{}, sum_q{};
+    for (long i = g + L::count; i < a.columns; i += L::count) {
+      const V at_p = less(p, i, v_p, w_p), at_q = less(q, i, v_q, w_q), x_i = L::load(x + i);
+      L::store(y + i, L::load(y + i) + at_p * x_p + at_q * x_q);
+      sum_p += at_p * x_i;
+      sum_q += at_q * x_i;
+    }
+    dots[j] = L::sum(sum_p);
+    dots[j + 1] = L::sum(sum_q);
+  }
+};
+
+/// a = Q T Q^T for the tridiagonal T of d and e. Row k of a becomes the vector of reflection k, 1 at k + 1.
+template <class T>
+void make_tridiagonal(const Rows<T>& a, double* d, double* e, T* factors, Space space) {
+  using L = Lanes<T>;
+  const long n = a.columns;
+  T *const v = space.take_zeros<T>(a.stride), *const w = space.take_zeros<T>(a.stride);
+  T *const y = space.take_zeros<T>(a.stride), *const dots = space.take_zeros<T>(a.stride);
+  const long end = a.end();
+  for (long k = 0; k < n; k++) {
+    T* const x = a[k];
+    const long first = (k + 1) / L::count * L::count;
+    if (k > 0)
+      for (long i = k / L::count * L::count; i < end; i += L::count)
+        L::store(x + i, L::load(x + i) - L::load(v + i) * w[k] - L::load(w + i) * v[k]);
+    d[k] = x[k];
+    if (k == n - 1) return;
+    v[k] = w[k] = 0;
+    for (long i = k / L::count * L::count; i <= k; i++) x[i] = 0;
+    const Reflection<T> found = find_row_reflection(x, k + 1, end);
+    e[k] = found.first;
+    factors[k] = found.factor;
+    SymmetricPass<T>{a, v, w, x, y, dots}.run(k + 1);
+    typename L::V sums{};
+    for (long i = first; i < end; i += L::count) {
+      const typename L::V product = found.factor * (L::load(y + i) + L::load(dots + i));
+      L::store(w + i, product);
+      sums += product * L::load(x + i);
+    }
+    const T along = found.factor / 2 * L::sum(sums);
+    for (long i = first; i < end; i += L::count) {
+      L::store(w + i, L::load(w + i) - along * L::load(x + i));
+      L::store(v + i, L::load(x + i));
+    }
+    for (long i = first; i <= k; i++) w[i] = 0;
+  }
+}
+
+/// A tridiagonal matrix from its upper or its lower end on.
+struct Ends {
+  double *d, *e;
+  long step;
+  double& at(long i) const { return d[i * step]; }
+  double& beside(long i) const { return e[i * step]; }
+};
+
+TENON_INLINE double shift_of(double here, double next, double beside) {
+  const double slope = (next - here) / (2 * beside);
+  return here - beside / (slope + __builtin_copysign(__builtin_sqrt(slope * slope + 1), slope));
+}
+
+/// Implicit QL with rotations of the vectors' rows.
+template <class T>
+struct WithVectors {
+  RowRotations<T>& rotations;
+  double tiny;
+
+  TENON_INLINE bool is_negligible(const Ends& t, long i) const {
+    return __builtin_fabs(t.beside(i)) <=
+           epsilon * (__builtin_fabs(t.at(i)) + __builtin_fabs(t.at(i + 1))) + tiny;
+  }
+
+  /// Elements [l, m] of t, whose first is row `row`.
+  void sweep(const Ends& t, long l, long m, long row) const {
+    const bool upwards = t.step > 0;
+    Rotation<T>* next = rotations.begin_sweep(upwards ? row + m - 1 : row - m, m - l, upwards);
+    double g = t.at(m) - shift_of(t.at(l), t.at(l + 1), t.beside(l)), sine = 1, cosine = 1, p = 0;
+    for (long i = m - 1; i >= l; i--, next++) {
+      const double f = sine * t.beside(i), b = cosine * t.beside(i);
+      const Turn turn = turn_of(g, f);
+      if (i < m - 1) t.beside(i + 1) = turn.length;
+      cosine = turn.cosine, sine = turn.sine;
+      const double before = t.at(i + 1) - p, rest = (t.at(i) - before) * sine + 2 * cosine * b;
+      p = sine * rest;
+      t.at(i + 1) = before + p;
+      g = cosine * rest - b;
+      *next = {static_cast<T>(cosine), static_cast<T>(upwards ? -sine : sine)};
+    }
+    t.at(l) -= p;
+    t.beside(l) = g;
+  }
+};
+
+/// QL without square roots, of Pal, Walker and Kahan, on squares of what stands beside the diagonal.
+struct ValuesOnly {
+  double tiny;
+
+  TENON_INLINE bool is_negligible(const Ends& t, long i) const {
+    const double size = epsilon * (__builtin_fabs(t.at(i)) + __builtin_fabs(t.at(i + 1))) + tiny;
+    return t.beside(i) <= size * size;
+  }
+
+  void sweep(const Ends& t, long l, long m, long) const {
+    const double shift = shift_of(t.at(l), t.at(l + 1), __builtin_sqrt(t.beside(l)));
+    double gamma = t.at(m) - shift, p = gamma * gamma, cosine = 1, sine = 0;
+    for (long i = m - 1; i >= l; i--) {
+      const double squared = t.beside(i), length = p + squared;
+      if (i < m - 1) t.beside(i + 1) = sine * length;
+      const double cosine_before = cosine, before = gamma;
+      cosine = p / length;
+      sine = squared / length;
+      gamma = cosine * (t.at(i) - shift) - sine * before;
+      t.at(i + 1) = before + (t.at(i) - gamma);
+      p = cosine != 0 ? gamma * gamma / cosine : cosine_before * squared;
+    }
+    t.beside(l) = sine * p;
+    t.at(l) = shift + gamma;
+  }
+};
+
+/// d becomes the eigenvalues of the tridiagonal matrix.
+template <class Way>
+void find_values(const Way& way, double* d, double* e, long n) {
+  constexpr long sweeps_each = 30;
+  long sweeps = sweeps_each * n;
+  const Ends whole{d, e, 1};
+  for (long first = 0, last; first < n; first = last + 1) {
+    for (last = first; last < n - 1 && !way.is_negligible(whole, last);) last++;
+    // The iterations begin where numbers are large.
+    const bool turned = __builtin_fabs(d[last]) < __builtin_fabs(d[first]);
+    const Ends t = turned ? Ends{d + last, e + last - 1, -1} : Ends{d + first, e + first, 1};
+    const long end = last - first, row = turned ? last : first;
+    for (long l = 0; l < end;) {
+      long m = l;
+      while (m < end && !way.is_negligible(t, m)) m++;
+      if (m == l)
+        l++;
+      else if (sweeps-- > 0)
+        way.sweep(t, l, m, row);
+      else
+        return;
+    }
+  }
+}
+
+/// Rows of `to`: columns of the lower triangle of x, and on the diagonal what whole vectors hold of them.
+template <class T>
+void copy_lower_triangle(const double* x, const Rows<T>& to) {
+  constexpr long at_once = 8;  // rows that are written
+  const long n = to.columns;
+  for (long j = 0; j < n; j += at_once) {
+    const long end = j + at_once < n ? j + at_once : n;
+    for (long i = j; i < n; i++)
+      for (long k = j; k < end; k++) to[k][i] = static_cast<T>(x[i * n + k]);
+  }
+  for (long j = 0; j < n; j++) {
+    const long first = j / Lanes<T>::count * Lanes<T>::count;
+    for (long i = j / at_once * at_once; i < first; i++) to[j][i] = 0;
+    for (long i = first; i < j; i++) to[j][i] = static_cast<T>(x[j * n + i]);
+  }
+}
+
+template <class T>
+void find_eigen(const SpectrumTask<T>& task) {
+  const long n = task.columns;
+  Space space{task.room};
+  const Rows<T> rows{task.right, n, n, row_stride(n)};
+  Rows<T> a = Rows<T>::zeros(rows.end(), n, space);
+  double *const d = task.values, *const e = space.take<double>(n);
+  T* const factors = space.take<T>(n);
+  copy_lower_triangle(task.x, a);
+  make_tridiagonal(a, d, e, factors, space);
+  double size = 0;
+  for (long i = 0; i < n; i++) {
+    const double here = __builtin_fabs(d[i]), beside = i < n - 1 ? __builtin_fabs(e[i]) : 0;
+    size = here < beside ? (size < beside ? beside : size) : (size < here ? here : size);
+  }
+  const double tiny = size * epsilon * epsilon;
+  if (!task.right) {
+    for (long i = 0; i < n - 1; i++) e[i] *= e[i];
+    return find_values(ValuesOnly{tiny}, d, e, n);
+  }
+  a.count = n - 1;
+  form_product(a, factors, 1, rows, Room<T>{space.take<T>(0)});
+  RowRotations<T> rotations(rows, space);
+  find_values(WithVectors<T>{rotations, tiny}, d, e, n);
+  rotations.apply();
+}
+
+}  // namespace
+
+void find_eigen_f64(const SpectrumTask<double>& task) { find_eigen(task); }
+
+}  // namespace tenon::cpu::TENON_ISA
