@@ -1,5 +1,6 @@
 // Singular values: reflections from both sides make a matrix bidiagonal, implicit QR iterations diagonal. One
 // much taller than wide is first made a triangle. Built once per ISA.
+#include "kernels/cpu/qd_values.h"
 #include "kernels/cpu/reflections.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -74,8 +75,8 @@ struct Bidiagonal {
 /// a = U B V^T. Row k of a becomes the vector of reflection k from the left, 1 at k; row k of `right` that
 /// from the right, 1 at k + 1.
 template <class T>
-void make_bidiagonal(const Rows<T>& a, const Rows<T>& right, const Bidiagonal& b, T* left_factors,
-                     T* right_factors, Space space) {
+__attribute__((noinline)) void make_bidiagonal(const Rows<T>& a, const Rows<T>& right, const Bidiagonal& b,
+                                               T* left_factors, T* right_factors, Space space) {
   using L = Lanes<T>;
   const long wide = row_stride(a.columns), high = row_stride(a.count);
   T *const u = space.take_zeros<T>(wide), *const z = space.take_zeros<T>(wide);
@@ -278,33 +279,46 @@ void find_singular(const SpectrumTask<T>& task) {
   const long rows = much_taller ? n : m;
   Space space{task.room};
   const Bidiagonal b{task.values, space.take<double>(n), n};
-  T *const left_factors = space.take<T>(n), *const right_factors = space.take<T>(n);
-  T* const first_factors = space.take<T>(n);
-  T* const x = space.take<T>(m * n);
-  for (long i = 0; i < m * n; i++) x[i] = static_cast<T>(task.x[i]);
-  const Block<T> given = is_tall ? dense(x, m, n) : dense(x, n, m).turned();
-  Rows<T> a = Rows<T>::zeros((n + columns_at_once - 1) / columns_at_once * columns_at_once, rows, space);
-  Rows<T> right = Rows<T>::zeros(n, n, space);
-  if (much_taller) factor(given, first_factors, space.take<T>(0));
-  for (long i = 0; i < rows; i++)
-    for (long j = much_taller ? i : 0; j < n; j++) a[j][i] = given(i, j);
+  double *const left_factors = space.take<double>(n), *const right_factors = space.take<double>(n);
+  double* const first_factors = space.take<double>(n);
+  double* const x = space.take<double>(m * n);
+  copy(task.x, m * n, x);
+  const Block<double> given = is_tall ? dense(x, m, n) : dense(x, n, m).turned();
+  Rows<double> a =
+      Rows<double>::zeros((n + columns_at_once - 1) / columns_at_once * columns_at_once, rows, space);
+  Rows<double> right = Rows<double>::zeros(n, n, space);
+  if (much_taller) factor(given, first_factors, space.take<double>(0));
+  for (long j = 0; j < n; j++)
+    for (long i = 0; i < (much_taller ? j + 1 : rows); i++) a[j][i] = given(i, j);
   make_bidiagonal(a, right, b, left_factors, right_factors, space);
-  if (!task.left) return make_diagonal<T>(b, {nullptr, nullptr});
+  if (!task.left) {
+    if (!find_bidiagonal_values(b.d, b.e, n, space)) make_diagonal<T>(b, {nullptr, nullptr});
+    return;
+  }
   a.count = n;
   right.count = n - 1;
   const Rows<T> left{task.left, n, rows, row_stride(m)}, turned{task.right, n, n, row_stride(n)};
-  form_product(a, left_factors, 0, left, Room<T>{space.take<T>(0)});
-  form_product(right, right_factors, 1, turned, Room<T>{space.take<T>(0)});
+  {
+    Space rest = space;
+    const ReflectionRows<T> from_left(a, left_factors, rest), from_right(right, right_factors, rest);
+    form_product(from_left, 0, left, Room<T>{rest.take<T>(0)});
+    form_product(from_right, 1, turned, Room<T>{rest.take<T>(0)});
+  }
   RowRotations<T> of_left(left, space), of_right(turned, space);
   make_diagonal<T>(b, {&of_left, &of_right});
   of_left.apply();
   of_right.apply();
-  if (much_taller)
-    reflect_all(given, first_factors, n, Block<T>{left.data, m, n, 1, left.stride}, false, space.take<T>(0));
+  if (much_taller) {
+    T* const vectors = ReflectionRows<T>::rounded(x, m * n, space);
+    const T* const factors = ReflectionRows<T>::rounded(first_factors, n, space);
+    reflect_all(is_tall ? dense(vectors, m, n) : dense(vectors, n, m).turned(), factors, n,
+                Block<T>{left.data, m, n, 1, left.stride}, false, space.take<T>(0));
+  }
 }
 
 }  // namespace
 
+void find_singular_f32(const SpectrumTask<float>& task) { find_singular(task); }
 void find_singular_f64(const SpectrumTask<double>& task) { find_singular(task); }
 
 }  // namespace tenon::cpu::TENON_ISA

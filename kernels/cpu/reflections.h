@@ -221,10 +221,34 @@ TENON_INLINE void reflect_rows(const T* x, T factor, long first, long end, T* ro
   }
 }
 
+/// The vectors of reflections and their factors, in the type of a product.
+template <class T>
+struct ReflectionRows {
+  Rows<T> vectors;
+  const T* factors;
+
+  ReflectionRows(const Rows<double>& rows, const double* given, Space& space) {
+    if constexpr (sizeof(T) == sizeof(double)) {
+      vectors = rows;
+      factors = given;
+    } else {
+      vectors = {rounded(rows.data, rows.count * rows.stride, space), rows.count, rows.columns, rows.stride};
+      factors = rounded(given, rows.count, space);
+    }
+  }
+  static T* rounded(const double* from, long count, Space& space) {
+    T* const to = space.take<T>(count);
+    for (long i = 0; i < count; i++) to[i] = static_cast<T>(from[i]);
+    return to;
+  }
+};
+
 /// The rows become those of the transposed product of reflections, an identity's first ones at most. The
 /// vector of reflection k is row k, 1 at k + offset and 0 before.
 template <class T>
-void form_product(const Rows<T>& vectors, const T* factors, long offset, const Rows<T>& rows, Room<T> room) {
+void form_product(const ReflectionRows<T>& all, long offset, const Rows<T>& rows, Room<T> room) {
+  const Rows<T>& vectors = all.vectors;
+  const T* const factors = all.factors;
   __builtin_memset(rows.data, 0, static_cast<std::size_t>(rows.count * rows.stride) * sizeof(T));
   for (long i = 0; i < rows.count; i++) rows[i][i] = 1;
   T* const work = room.take(typed_work_size);
@@ -232,9 +256,9 @@ void form_product(const Rows<T>& vectors, const T* factors, long offset, const R
     const long k = (end - 1) / reflections_at_once * reflections_at_once, first = k + offset;
     if (rows.columns - first > 2 * few) {
       Room<T> left = room;
-      const Reflections<T> all({vectors[k] + first, end - k, rows.columns - first, vectors.stride},
-                               factors + k, left, work);
-      all.apply({rows[first] + first, rows.columns - first, rows.count - first, 1, rows.stride}, false);
+      const Reflections<T> block({vectors[k] + first, end - k, rows.columns - first, vectors.stride},
+                                 factors + k, left, work);
+      block.apply({rows[first] + first, rows.columns - first, rows.count - first, 1, rows.stride}, false);
       end = k;
       continue;
     }

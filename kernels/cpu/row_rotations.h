@@ -122,8 +122,9 @@ class RowRotations {
       TENON_UNROLL
       for (int v = 0; v < Vectors; v++) {
         const typename L::V y = L::load(below + v * L::count);
-        L::store(row + v * L::count, r.sine * y + r.cosine * held[v]);
-        held[v] = r.cosine * y - r.sine * held[v];
+        // The multiplication that is written first is fused with the addition: what is held waits for one.
+        L::store(row + v * L::count, r.cosine * held[v] + r.sine * y);
+        held[v] = -r.sine * held[v] + r.cosine * y;
       }
       row = below;
     }
@@ -144,7 +145,7 @@ class RowRotations {
       for (int v = 0; v < Vectors; v++) {
         const typename L::V x = L::load(above + v * L::count);
         L::store(row + v * L::count, r.cosine * held[v] - r.sine * x);
-        held[v] = r.cosine * x + r.sine * held[v];
+        held[v] = r.sine * held[v] + r.cosine * x;
       }
       row = above;
     }

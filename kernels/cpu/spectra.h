@@ -10,17 +10,19 @@ namespace tenon::cpu {
 /// Bytes that a matrix's spectrum needs as room, 64-byte aligned.
 std::size_t spectrum_room(long rows, long columns, bool complete);
 
-/// Eigenvalues, ascending, and eigenvectors, the columns of `vectors`, of the symmetric x[n, n]. Where
-/// `vectors` is null, they are not computed.
-void find_eigh(const double* x, long n, double* values, double* vectors, std::byte* room);
+/// Eigenvalues, ascending, and eigenvectors, the columns of `vectors`, of the symmetric x[n, n], whose lower
+/// triangle is read. Where `vectors` is null, they are not computed.
+template <class T>
+void find_eigh(const T* x, long n, T* values, T* vectors, std::byte* room);
 
 /// The singular values of x[rows, columns], descending.
-void find_singular_values(const double* x, long rows, long columns, double* s, std::byte* room);
+template <class T>
+void find_singular_values(const T* x, long rows, long columns, T* s, std::byte* room);
 
 /// x = U diag(s) V^T: u[rows, k] and v[k, columns] for k = min(rows, columns), or with `complete` both
 /// square.
-void find_svd(const double* x, long rows, long columns, bool complete, double* u, double* s, double* v,
-              std::byte* room);
+template <class T>
+void find_svd(const T* x, long rows, long columns, bool complete, T* u, T* s, T* v, std::byte* room);
 
 /// Rows of vectors are so far apart: whole lines of the cache, and not a power of two of them.
 constexpr long row_stride(long columns) {
@@ -31,19 +33,23 @@ constexpr long row_stride(long columns) {
 
 inline constexpr int sweeps_at_once = 16;  // of rotations
 
-/// What the kernels of one instruction set find, in no order, of numbers whose squares are finite.
+/// What the kernels of one instruction set find, in no order, of numbers whose squares are finite. Vectors
+/// are of T; everything else is computed in f64.
 template <class T>
 struct SpectrumTask {
-  long rows = 0, columns = 0;  // rows >= columns
-  const double* x = nullptr;   // row k of it is column k of the matrix
+  long rows = 0, columns = 0;
+  const double* x = nullptr;
   double* values = nullptr;
-  T *left = nullptr, *right = nullptr;  // rows of vectors, or null: row_stride() apart
+  T *left = nullptr, *right = nullptr;  // rows of vectors on the longer and the shorter side, or null
   char* room = nullptr;
 };
 template <class T>
 using OnSpectrum = void(const SpectrumTask<T>&);
-/// Of a symmetric matrix, whose lower triangle is read in x; the vectors are `right`.
+/// Of a symmetric matrix; the vectors are `right`.
+TENON_PER_ISA(OnSpectrum<float>, find_eigen_f32, find_eigen_f32)
 TENON_PER_ISA(OnSpectrum<double>, find_eigen_f64, find_eigen_f64)
+/// A value may be negative.
+TENON_PER_ISA(OnSpectrum<float>, find_singular_f32, find_singular_f32)
 TENON_PER_ISA(OnSpectrum<double>, find_singular_f64, find_singular_f64)
 
 }  // namespace tenon::cpu

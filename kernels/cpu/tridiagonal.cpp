@@ -47,7 +47,8 @@ struct SymmetricPass {
 
 /// a = Q T Q^T for the tridiagonal T of d and e. Row k of a becomes the vector of reflection k, 1 at k + 1.
 template <class T>
-void make_tridiagonal(const Rows<T>& a, double* d, double* e, T* factors, Space space) {
+__attribute__((noinline)) void make_tridiagonal(const Rows<T>& a, double* d, double* e, T* factors,
+                                                Space space) {
   using L = Lanes<T>;
   const long n = a.columns;
   T *const v = space.take_zeros<T>(a.stride), *const w = space.take_zeros<T>(a.stride);
@@ -138,16 +139,17 @@ struct ValuesOnly {
 
   void sweep(const Ends& t, long l, long m, long) const {
     const double shift = shift_of(t.at(l), t.at(l + 1), __builtin_sqrt(t.beside(l)));
+    constexpr double least = 1e-200;  // no division by less: the rotation is a quarter turn
     double gamma = t.at(m) - shift, p = gamma * gamma, cosine = 1, sine = 0;
     for (long i = m - 1; i >= l; i--) {
       const double squared = t.beside(i), length = p + squared;
       if (i < m - 1) t.beside(i + 1) = sine * length;
-      const double cosine_before = cosine, before = gamma;
+      const double cosine_before = cosine, before = gamma, inverse = length / p;
       cosine = p / length;
       sine = squared / length;
       gamma = cosine * (t.at(i) - shift) - sine * before;
       t.at(i + 1) = before + (t.at(i) - gamma);
-      p = cosine != 0 ? gamma * gamma / cosine : cosine_before * squared;
+      p = p > least ? gamma * gamma * inverse : cosine_before * squared;
     }
     t.beside(l) = sine * p;
     t.at(l) = shift + gamma;
@@ -156,7 +158,7 @@ struct ValuesOnly {
 
 /// d becomes the eigenvalues of the tridiagonal matrix.
 template <class Way>
-void find_values(const Way& way, double* d, double* e, long n) {
+__attribute__((noinline)) void find_values(const Way& way, double* d, double* e, long n) {
   constexpr long sweeps_each = 30;
   long sweeps = sweeps_each * n;
   const Ends whole{d, e, 1};
@@ -201,9 +203,9 @@ void find_eigen(const SpectrumTask<T>& task) {
   const long n = task.columns;
   Space space{task.room};
   const Rows<T> rows{task.right, n, n, row_stride(n)};
-  Rows<T> a = Rows<T>::zeros(rows.end(), n, space);
+  Rows<double> a = Rows<double>::zeros(row_stride(n), n, space);
   double *const d = task.values, *const e = space.take<double>(n);
-  T* const factors = space.take<T>(n);
+  double* const factors = space.take<double>(n);
   copy_lower_triangle(task.x, a);
   make_tridiagonal(a, d, e, factors, space);
   double size = 0;
@@ -217,7 +219,8 @@ void find_eigen(const SpectrumTask<T>& task) {
     return find_values(ValuesOnly{tiny}, d, e, n);
   }
   a.count = n - 1;
-  form_product(a, factors, 1, rows, Room<T>{space.take<T>(0)});
+  const ReflectionRows<T> reflections(a, factors, space);
+  form_product(reflections, 1, rows, Room<T>{space.take<T>(0)});
   RowRotations<T> rotations(rows, space);
   find_values(WithVectors<T>{rotations, tiny}, d, e, n);
   rotations.apply();
@@ -225,6 +228,7 @@ void find_eigen(const SpectrumTask<T>& task) {
 
 }  // namespace
 
+void find_eigen_f32(const SpectrumTask<float>& task) { find_eigen(task); }
 void find_eigen_f64(const SpectrumTask<double>& task) { find_eigen(task); }
 
 }  // namespace tenon::cpu::TENON_ISA
