@@ -223,12 +223,7 @@ struct Chase {
 template <class T>
 void make_diagonal(const Bidiagonal& b, const Sides<T>& sides) {
   constexpr double tolerance = 64 * epsilon, least_ratio = 1e-100;
-  double size = 0;
-  for (long i = 0; i < b.n; i++) {
-    const double here = __builtin_fabs(b.d[i]), above = i < b.n - 1 ? __builtin_fabs(b.e[i]) : 0;
-    size = here < above ? (size < above ? above : size) : (size < here ? here : size);
-  }
-  const double tiny = size * least_ratio;
+  const double tiny = size_of(b.d, b.e, b.n) * least_ratio;
   long rotations = 12 * b.n * b.n;  // at most
   long first_before = -1, last_before = -1;
   bool turned = false;
@@ -301,8 +296,8 @@ void find_singular(const SpectrumTask<T>& task) {
   {
     Space rest = space;
     const ReflectionRows<T> from_left(a, left_factors, rest), from_right(right, right_factors, rest);
-    form_product(from_left, 0, left, Room<T>{rest.take<T>(0)});
-    form_product(from_right, 1, turned, Room<T>{rest.take<T>(0)});
+    reflect_all_rows(from_left, 0, left, true, Room<T>{rest.take<T>(0)});
+    reflect_all_rows(from_right, 1, turned, true, Room<T>{rest.take<T>(0)});
   }
   RowRotations<T> of_left(left, space), of_right(turned, space);
   make_diagonal<T>(b, {&of_left, &of_right});

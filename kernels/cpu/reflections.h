@@ -243,29 +243,32 @@ struct ReflectionRows {
   }
 };
 
-/// The rows become those of the transposed product of reflections, an identity's first ones at most. The
-/// vector of reflection k is row k, 1 at k + offset and 0 before.
+/// The rows become those times the transposed product of reflections; or before `of_identity` an identity's.
+/// The vector of reflection k is row k, 1 at k + offset and 0 before.
 template <class T>
-void form_product(const ReflectionRows<T>& all, long offset, const Rows<T>& rows, Room<T> room) {
+void reflect_all_rows(const ReflectionRows<T>& all, long offset, const Rows<T>& rows, bool of_identity,
+                      Room<T> room) {
   const Rows<T>& vectors = all.vectors;
-  const T* const factors = all.factors;
-  __builtin_memset(rows.data, 0, static_cast<std::size_t>(rows.count * rows.stride) * sizeof(T));
-  for (long i = 0; i < rows.count; i++) rows[i][i] = 1;
+  if (of_identity) {
+    __builtin_memset(rows.data, 0, static_cast<std::size_t>(rows.count * rows.stride) * sizeof(T));
+    for (long i = 0; i < rows.count; i++) rows[i][i] = 1;
+  }
   T* const work = room.take(typed_work_size);
   for (long end = vectors.count; end > 0;) {
     const long k = (end - 1) / reflections_at_once * reflections_at_once, first = k + offset;
     if (rows.columns - first > 2 * few) {
       Room<T> left = room;
       const Reflections<T> block({vectors[k] + first, end - k, rows.columns - first, vectors.stride},
-                                 factors + k, left, work);
-      block.apply({rows[first] + first, rows.columns - first, rows.count - first, 1, rows.stride}, false);
+                                 all.factors + k, left, work);
+      const long row = of_identity ? first : 0;  // an identity's rows before are zeros there
+      block.apply({rows[row] + first, rows.columns - first, rows.count - row, 1, rows.stride}, false);
       end = k;
       continue;
     }
     for (; end > k; end--) {
       const long at = end - 1 + offset, aligned = at / Lanes<T>::count * Lanes<T>::count;
-      const T *const x = vectors[end - 1], factor = factors[end - 1];
-      long r = at;
+      const T *const x = vectors[end - 1], factor = all.factors[end - 1];
+      long r = of_identity ? at : 0;
       for (; r + 4 <= rows.count; r += 4)
         reflect_rows<4>(x, factor, aligned, rows.columns, rows[r], rows.stride);
       for (; r < rows.count; r++) reflect_rows<1>(x, factor, aligned, rows.columns, rows[r], rows.stride);

@@ -67,6 +67,23 @@ struct Rows {
 };
 
 template <class T>
+void round_to(const Rows<double>& from, const Rows<T>& to) {
+  for (long i = 0; i < from.count; i++)
+    for (long j = 0; j < from.end(); j++) to[i][j] = static_cast<T>(from[i][j]);
+}
+
+/// The largest of numbers on the diagonal and beside it.
+inline double size_of(const double* d, const double* e, long n) {
+  double size = 0;
+  for (long i = 0; i < n; i++) {
+    const double here = __builtin_fabs(d[i]), beside = i < n - 1 ? __builtin_fabs(e[i]) : 0;
+    const double larger = here < beside ? beside : here;
+    size = size < larger ? larger : size;
+  }
+  return size;
+}
+
+template <class T>
 class RowRotations {
  public:
   /// Of the first `columns` of rows, which may be none at all.

@@ -1,10 +1,8 @@
 // Symmetric matrices: reflections make them tridiagonal, implicit QL iterations diagonal. Built once per ISA.
-#include "kernels/cpu/reflections.h"
+#include "kernels/cpu/divide_conquer.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
-
-constexpr double epsilon = 0x1p-53;
 
 /// The active part of a symmetric matrix, columns of the lower triangle (of the vectors on the diagonal all),
 /// less v w^T + w v^T, and what is left times x, in one pass over memory.
@@ -83,104 +81,6 @@ __attribute__((noinline)) void make_tridiagonal(const Rows<T>& a, double* d, dou
   }
 }
 
-/// A tridiagonal matrix from its upper or its lower end on.
-struct Ends {
-  double *d, *e;
-  long step;
-  double& at(long i) const { return d[i * step]; }
-  double& beside(long i) const { return e[i * step]; }
-};
-
-TENON_INLINE double shift_of(double here, double next, double beside) {
-  const double slope = (next - here) / (2 * beside);
-  return here - beside / (slope + __builtin_copysign(__builtin_sqrt(slope * slope + 1), slope));
-}
-
-/// Implicit QL with rotations of the vectors' rows.
-template <class T>
-struct WithVectors {
-  RowRotations<T>& rotations;
-  double tiny;
-
-  TENON_INLINE bool is_negligible(const Ends& t, long i) const {
-    return __builtin_fabs(t.beside(i)) <=
-           epsilon * (__builtin_fabs(t.at(i)) + __builtin_fabs(t.at(i + 1))) + tiny;
-  }
-
-  /// Elements [l, m] of t, whose first is row `row`.
-  void sweep(const Ends& t, long l, long m, long row) const {
-    const bool upwards = t.step > 0;
-    Rotation<T>* next = rotations.begin_sweep(upwards ? row + m - 1 : row - m, m - l, upwards);
-    double g = t.at(m) - shift_of(t.at(l), t.at(l + 1), t.beside(l)), sine = 1, cosine = 1, p = 0;
-    for (long i = m - 1; i >= l; i--, next++) {
-      const double f = sine * t.beside(i), b = cosine * t.beside(i);
-      const Turn turn = turn_of(g, f);
-      if (i < m - 1) t.beside(i + 1) = turn.length;
-      cosine = turn.cosine, sine = turn.sine;
-      const double before = t.at(i + 1) - p, rest = (t.at(i) - before) * sine + 2 * cosine * b;
-      p = sine * rest;
-      t.at(i + 1) = before + p;
-      g = cosine * rest - b;
-      *next = {static_cast<T>(cosine), static_cast<T>(upwards ? -sine : sine)};
-    }
-    t.at(l) -= p;
-    t.beside(l) = g;
-  }
-};
-
-/// QL without square roots, of Pal, Walker and Kahan, on squares of what stands beside the diagonal.
-struct ValuesOnly {
-  double tiny;
-
-  TENON_INLINE bool is_negligible(const Ends& t, long i) const {
-    const double size = epsilon * (__builtin_fabs(t.at(i)) + __builtin_fabs(t.at(i + 1))) + tiny;
-    return t.beside(i) <= size * size;
-  }
-
-  void sweep(const Ends& t, long l, long m, long) const {
-    const double shift = shift_of(t.at(l), t.at(l + 1), __builtin_sqrt(t.beside(l)));
-    constexpr double least = 1e-200;  // no division by less: the rotation is a quarter turn
-    double gamma = t.at(m) - shift, p = gamma * gamma, cosine = 1, sine = 0;
-    for (long i = m - 1; i >= l; i--) {
-      const double squared = t.beside(i), length = p + squared;
-      if (i < m - 1) t.beside(i + 1) = sine * length;
-      const double cosine_before = cosine, before = gamma, inverse = length / p;
-      cosine = p / length;
-      sine = squared / length;
-      gamma = cosine * (t.at(i) - shift) - sine * before;
-      t.at(i + 1) = before + (t.at(i) - gamma);
-      p = p > least ? gamma * gamma * inverse : cosine_before * squared;
-    }
-    t.beside(l) = sine * p;
-    t.at(l) = shift + gamma;
-  }
-};
-
-/// d becomes the eigenvalues of the tridiagonal matrix.
-template <class Way>
-__attribute__((noinline)) void find_values(const Way& way, double* d, double* e, long n) {
-  constexpr long sweeps_each = 30;
-  long sweeps = sweeps_each * n;
-  const Ends whole{d, e, 1};
-  for (long first = 0, last; first < n; first = last + 1) {
-    for (last = first; last < n - 1 && !way.is_negligible(whole, last);) last++;
-    // The iterations begin where numbers are large.
-    const bool turned = __builtin_fabs(d[last]) < __builtin_fabs(d[first]);
-    const Ends t = turned ? Ends{d + last, e + last - 1, -1} : Ends{d + first, e + first, 1};
-    const long end = last - first, row = turned ? last : first;
-    for (long l = 0; l < end;) {
-      long m = l;
-      while (m < end && !way.is_negligible(t, m)) m++;
-      if (m == l)
-        l++;
-      else if (sweeps-- > 0)
-        way.sweep(t, l, m, row);
-      else
-        return;
-    }
-  }
-}
-
 /// Rows of `to`: columns of the lower triangle of x, and on the diagonal what whole vectors hold of them.
 template <class T>
 void copy_lower_triangle(const double* x, const Rows<T>& to) {
@@ -200,27 +100,32 @@ void copy_lower_triangle(const double* x, const Rows<T>& to) {
 
 template <class T>
 void find_eigen(const SpectrumTask<T>& task) {
+  constexpr long few_rows = 64;  // of which iterations turn vectors in less time than products
   const long n = task.columns;
   Space space{task.room};
   const Rows<T> rows{task.right, n, n, row_stride(n)};
   Rows<double> a = Rows<double>::zeros(row_stride(n), n, space);
-  double *const d = task.values, *const e = space.take<double>(n);
-  double* const factors = space.take<double>(n);
+  double *const d = task.values, *const e = space.take<double>(n), *const factors = space.take<double>(n);
   copy_lower_triangle(task.x, a);
   make_tridiagonal(a, d, e, factors, space);
-  double size = 0;
-  for (long i = 0; i < n; i++) {
-    const double here = __builtin_fabs(d[i]), beside = i < n - 1 ? __builtin_fabs(e[i]) : 0;
-    size = here < beside ? (size < beside ? beside : size) : (size < here ? here : size);
-  }
-  const double tiny = size * epsilon * epsilon;
+  const double tiny = size_of(d, e, n) * ql_epsilon * ql_epsilon;
   if (!task.right) {
     for (long i = 0; i < n - 1; i++) e[i] *= e[i];
     return find_values(ValuesOnly{tiny}, d, e, n);
   }
   a.count = n - 1;
-  const ReflectionRows<T> reflections(a, factors, space);
-  form_product(reflections, 1, rows, Room<T>{space.take<T>(0)});
+  const bool few_at_once = n <= few_rows;
+  if (!few_at_once) {
+    const Rows<double> found = Rows<double>::zeros(n, n, space);
+    DivideConquer(found, d, e, tiny, space).solve(0, n);
+    round_to(found, rows);
+  }
+  {
+    Space rest = space;
+    const ReflectionRows<T> reflections(a, factors, rest);
+    reflect_all_rows(reflections, 1, rows, few_at_once, Room<T>{rest.take<T>(0)});
+  }
+  if (!few_at_once) return;
   RowRotations<T> rotations(rows, space);
   find_values(WithVectors<T>{rotations, tiny}, d, e, n);
   rotations.apply();
