@@ -1,5 +1,6 @@
 // Singular values: reflections from both sides make a matrix bidiagonal, implicit QR iterations diagonal. One
 // much taller than wide is first made a triangle. Built once per ISA.
+#include "kernels/cpu/divide_conquer.h"
 #include "kernels/cpu/qd_values.h"
 #include "kernels/cpu/reflections.h"
 
@@ -266,6 +267,43 @@ void make_diagonal(const Bidiagonal& b, const Sides<T>& sides) {
   }
 }
 
+/// The singular values and vectors (rows) of B, by the eigenvectors of B^T B, which is as exact as float32
+/// where no value is too small next to the largest: else nothing changes, and the answer is false.
+bool decompose_by_squares(const Bidiagonal& b, const Rows<float>& left, const Rows<float>& right,
+                          Space space) {
+  constexpr double least_ratio = 1e-8;
+  const long n = b.n;
+  double *const d = space.take<double>(n), *const e = space.take<double>(n);
+  double largest = 0, least = __builtin_inf();
+  for (long i = 0; i < n; i++) {
+    d[i] = b.d[i] * b.d[i] + (i > 0 ? b.e[i - 1] * b.e[i - 1] : 0);
+    if (i < n - 1) e[i] = b.d[i] * b.e[i];
+  }
+  const double tiny = size_of(d, e, n) * ql_epsilon * ql_epsilon;
+  const Rows<double> rows = Rows<double>::zeros(n, n, space);
+  DivideConquer(rows, d, e, tiny, space).solve(0, n);
+  for (long i = 0; i < n; i++) {
+    largest = largest < d[i] ? d[i] : largest;
+    least = d[i] < least ? d[i] : least;
+  }
+  if (!(least > least_ratio * largest)) return false;
+  for (long i = 0; i < n; i++) {
+    const double* const v = rows[i];
+    const double value = __builtin_sqrt(d[i]), scale = 1 / value;
+    for (long j = 0; j < n - 1; j++)
+      left[i][j] = static_cast<float>((b.d[j] * v[j] + b.e[j] * v[j + 1]) * scale);
+    left[i][n - 1] = static_cast<float>(b.d[n - 1] * v[n - 1] * scale);
+    for (long j = n; j < left.stride; j++) left[i][j] = 0;
+    d[i] = value;
+  }
+  copy(d, n, b.d);
+  round_to(rows, right);
+  return true;
+}
+bool decompose_by_squares(const Bidiagonal&, const Rows<double>&, const Rows<double>&, const Space&) {
+  return false;
+}
+
 template <class T>
 void find_singular(const SpectrumTask<T>& task) {
   const bool is_tall = task.rows > task.columns;
@@ -279,30 +317,34 @@ void find_singular(const SpectrumTask<T>& task) {
   double* const x = space.take<double>(m * n);
   copy(task.x, m * n, x);
   const Block<double> given = is_tall ? dense(x, m, n) : dense(x, n, m).turned();
-  Rows<double> a =
-      Rows<double>::zeros((n + columns_at_once - 1) / columns_at_once * columns_at_once, rows, space);
-  Rows<double> right = Rows<double>::zeros(n, n, space);
+  const long padded = (n + columns_at_once - 1) / columns_at_once * columns_at_once;
+  Rows<double> a = Rows<double>::zeros(padded, rows, space);
+  Rows<double> from_right = Rows<double>::zeros(n, n, space);
   if (much_taller) factor(given, first_factors, space.take<double>(0));
   for (long j = 0; j < n; j++)
     for (long i = 0; i < (much_taller ? j + 1 : rows); i++) a[j][i] = given(i, j);
-  make_bidiagonal(a, right, b, left_factors, right_factors, space);
+  make_bidiagonal(a, from_right, b, left_factors, right_factors, space);
   if (!task.left) {
     if (!find_bidiagonal_values(b.d, b.e, n, space)) make_diagonal<T>(b, {nullptr, nullptr});
     return;
   }
   a.count = n;
-  right.count = n - 1;
-  const Rows<T> left{task.left, n, rows, row_stride(m)}, turned{task.right, n, n, row_stride(n)};
+  from_right.count = n - 1;
+  const Rows<T> left{task.left, n, rows, row_stride(m)}, right{task.right, n, n, row_stride(n)};
+  const bool is_done = decompose_by_squares(b, left, right, space);
   {
     Space rest = space;
-    const ReflectionRows<T> from_left(a, left_factors, rest), from_right(right, right_factors, rest);
-    reflect_all_rows(from_left, 0, left, true, Room<T>{rest.take<T>(0)});
-    reflect_all_rows(from_right, 1, turned, true, Room<T>{rest.take<T>(0)});
+    const ReflectionRows<T> of_left(a, left_factors, rest), of_right(from_right, right_factors, rest);
+    reflect_all_rows(of_left, 0, left, !is_done, Room<T>{rest.take<T>(0)});
+    reflect_all_rows(of_right, 1, right, !is_done, Room<T>{rest.take<T>(0)});
   }
-  RowRotations<T> of_left(left, space), of_right(turned, space);
-  make_diagonal<T>(b, {&of_left, &of_right});
-  of_left.apply();
-  of_right.apply();
+  if (!is_done) {
+    Space rest = space;
+    RowRotations<T> of_left(left, rest), of_right(right, rest);
+    make_diagonal<T>(b, {&of_left, &of_right});
+    of_left.apply();
+    of_right.apply();
+  }
   if (much_taller) {
     T* const vectors = ReflectionRows<T>::rounded(x, m * n, space);
     const T* const factors = ReflectionRows<T>::rounded(first_factors, n, space);

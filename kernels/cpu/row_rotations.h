@@ -69,7 +69,7 @@ struct Rows {
 template <class T>
 void round_to(const Rows<double>& from, const Rows<T>& to) {
   for (long i = 0; i < from.count; i++)
-    for (long j = 0; j < from.end(); j++) to[i][j] = static_cast<T>(from[i][j]);
+    for (long j = 0; j < to.end(); j++) to[i][j] = static_cast<T>(from[i][j]);
 }
 
 /// The largest of numbers on the diagonal and beside it.

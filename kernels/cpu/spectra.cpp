@@ -193,7 +193,7 @@ void find_svd_in(const T* x, long rows, long columns, bool complete, T* u, T* s,
 std::size_t spectrum_room(long rows, long columns, bool complete) {
   const long m = std::max(rows, columns), n = std::min(rows, columns), wide = row_stride(m) + 32;
   const long vectors = ((complete ? m : n) + n + 32) * wide;
-  const long matrices = 4 * m * n + 4 * (n + 32) * wide, lines = 20 * wide;
+  const long matrices = 4 * m * n + 6 * (n + 32) * wide, lines = 20 * wide;
   const long rotations = 4 * sweeps_at_once * n;
   return static_cast<std::size_t>(vectors + matrices + lines + rotations + matrix_room(m, n, m)) *
          sizeof(double);
