@@ -267,11 +267,13 @@ void make_diagonal(const Bidiagonal& b, const Sides<T>& sides) {
   }
 }
 
+/// Of what squares are computed in f64, the least next to the largest whose vectors are exact in float32.
+constexpr double least_square = 1e-8;
+
 /// The singular values and vectors (rows) of B, by the eigenvectors of B^T B, which is as exact as float32
 /// where no value is too small next to the largest: else nothing changes, and the answer is false.
 bool decompose_by_squares(const Bidiagonal& b, const Rows<float>& left, const Rows<float>& right,
                           Space space) {
-  constexpr double least_ratio = 1e-8;
   const long n = b.n;
   double *const d = space.take<double>(n), *const e = space.take<double>(n);
   double largest = 0, least = __builtin_inf();
@@ -286,7 +288,7 @@ bool decompose_by_squares(const Bidiagonal& b, const Rows<float>& left, const Ro
     largest = largest < d[i] ? d[i] : largest;
     least = d[i] < least ? d[i] : least;
   }
-  if (!(least > least_ratio * largest)) return false;
+  if (!(least > least_square * largest)) return false;
   for (long i = 0; i < n; i++) {
     const double* const v = rows[i];
     const double value = __builtin_sqrt(d[i]), scale = 1 / value;
@@ -304,6 +306,38 @@ bool decompose_by_squares(const Bidiagonal&, const Rows<double>&, const Rows<dou
   return false;
 }
 
+/// The singular values of x and its vectors, if they are asked for, by the eigenvectors of x^T x: as exact as
+/// products of float32, where no value is too small next to the largest for its vector.
+bool find_by_squares(const SpectrumTask<float>& task, const Block<const double>& x, Space space) {
+  const long m = x.rows, n = x.columns;
+  const Block<double> given{const_cast<double*>(x.data), m, n, x.row, x.column};
+  const Block<double> squares = dense(space.take_zeros<double>(n * n), n, n);  // negative
+  subtract_product(squares, given.turned(), given, space.take<double>(typed_work_size));
+  SpectrumTask<double> of_squares{.rows = n, .columns = n, .x = squares.data, .values = task.values};
+  const Rows<double> rows = Rows<double>::zeros(n, n, space);
+  if (task.right) of_squares.right = rows.data;
+  of_squares.room = space.next;
+  find_eigen_f64(of_squares);
+  double largest = 0, least = __builtin_inf();
+  for (long i = 0; i < n; i++) {
+    const double square = -task.values[i] > 0 ? -task.values[i] : 0;
+    largest = largest < square ? square : largest;
+    least = square < least ? square : least;
+    task.values[i] = __builtin_sqrt(square);
+  }
+  if (!task.right) return true;
+  if (!(least > least_square * largest)) return false;
+  round_to(rows, Rows<float>{task.right, n, n, row_stride(n)});
+  for (long i = 0; i < n; i++)
+    for (long j = 0; j < n; j++) rows[i][j] /= -task.values[i];
+  const Rows<double> left = Rows<double>::zeros(n, m, space);
+  subtract_product(Block<double>{left.data, n, m, left.stride}, Block<double>{rows.data, n, n, rows.stride},
+                   given.turned(), space.take<double>(typed_work_size));
+  round_to(left, Rows<float>{task.left, n, m, left.stride});
+  return true;
+}
+bool find_by_squares(const SpectrumTask<double>&, const Block<const double>&, const Space&) { return false; }
+
 template <class T>
 void find_singular(const SpectrumTask<T>& task) {
   const bool is_tall = task.rows > task.columns;
@@ -311,6 +345,11 @@ void find_singular(const SpectrumTask<T>& task) {
   const bool much_taller = 2 * m > 3 * n;
   const long rows = much_taller ? n : m;
   Space space{task.room};
+  if (much_taller) {
+    const Block<const double> tall =
+        is_tall ? Block<const double>{task.x, m, n, n} : Block<const double>{task.x, m, n, 1, m};
+    if (find_by_squares(task, tall, space)) return;
+  }
   const Bidiagonal b{task.values, space.take<double>(n), n};
   double *const left_factors = space.take<double>(n), *const right_factors = space.take<double>(n);
   double* const first_factors = space.take<double>(n);

@@ -6,8 +6,10 @@
 namespace tenon::cpu::TENON_ISA {
 namespace {
 
-constexpr int terms = 16;
-constexpr double largest_norm = 0.8;  // of which the terms left out are less than rounding
+constexpr double largest_norm = 0.8;
+/// Those left out are less than rounding.
+template <class T>
+constexpr int terms = sizeof(T) == sizeof(double) ? 16 : 12;
 
 constexpr double inverse_factorial(int k) { return k == 0 ? 1 : inverse_factorial(k - 1) / k; }
 
@@ -34,12 +36,12 @@ struct Series {
     for (long i = 0; i < n; i++) sum[i * n + i] += c0;
   }
 
-  void run(int squarings) const {
+  void run(int count, int squarings) const {
     multiply(x, x, x2);
     multiply(x2, x, x3);
     multiply(x2, x2, x4);
-    for (long i = 0; i < n * n; i++) product[i] = inverse_factorials[terms] * x4[i];
-    for (int first = terms - 4; first >= 0; first -= 4) {
+    for (long i = 0; i < n * n; i++) product[i] = inverse_factorials[count] * x4[i];
+    for (int first = count - 4; first >= 0; first -= 4) {
       add_terms(first, product);
       if (first > 0) multiply(x4, sum, product);
     }
@@ -49,7 +51,7 @@ struct Series {
     }
   }
 
-  static constexpr double inverse_factorials[terms + 1] = {
+  static constexpr double inverse_factorials[17] = {
       inverse_factorial(0),  inverse_factorial(1),  inverse_factorial(2),  inverse_factorial(3),
       inverse_factorial(4),  inverse_factorial(5),  inverse_factorial(6),  inverse_factorial(7),
       inverse_factorial(8),  inverse_factorial(9),  inverse_factorial(10), inverse_factorial(11),
@@ -82,7 +84,7 @@ void matrix_exp(const MatrixExpTask<T>& task) {
   if (norm <= __DBL_MAX__)
     for (; norm * scale > largest_norm; squarings++) scale /= 2;
   for (long i = 0; i < n * n; i++) s.x[i] = static_cast<double>(task.x[i]) * scale;
-  s.run(squarings);
+  s.run(terms<T>, squarings);
   for (long i = 0; i < n * n; i++) task.y[i] = static_cast<T>(s.sum[i]);
 }
 

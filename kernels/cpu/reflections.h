@@ -41,6 +41,38 @@ TENON_INLINE void reflect(const T* x, T factor, long k, long rows, T* y) {
   subtract(y, x, scaled, k + 1, rows);
 }
 
+/// The same of columns from one on, several at once.
+template <class T>
+TENON_INLINE void reflect_columns_from(const T* x, T factor, long k, const Columns<T>& m, long first) {
+  using L = Lanes<T>;
+  constexpr long at_once = 4;
+  for (; first + at_once <= m.count; first += at_once) {
+    T* const y = m[first];
+    typename L::V sums[at_once] = {};
+    for (long i = k + 1; i < m.rows; i += L::count) {
+      const typename L::V x_i = L::load(x + i);
+      TENON_UNROLL
+      for (long c = 0; c < at_once; c++) sums[c] += x_i * L::load(y + c * m.stride + i);
+    }
+    T scaled[at_once];
+    TENON_UNROLL
+    for (long c = 0; c < at_once; c++) {
+      T& at_k = y[c * m.stride + k];
+      scaled[c] = factor * (at_k + L::sum(sums[c]));
+      at_k -= scaled[c];
+    }
+    for (long i = k + 1; i < m.rows; i += L::count) {
+      const typename L::V x_i = L::load(x + i);
+      TENON_UNROLL
+      for (long c = 0; c < at_once; c++) {
+        T* const at = y + c * m.stride + i;
+        L::store(at, L::load(at) - scaled[c] * x_i);
+      }
+    }
+  }
+  for (; first < m.count; first++) reflect(x, factor, k, m.rows, m[first]);
+}
+
 template <class T>
 struct Reflection {
   T factor;
@@ -68,7 +100,7 @@ void reflect_columns(const Columns<T>& m, long count, T* factors) {
     factors[k] = found.factor;
     if (found.factor == 0) continue;
     x[k] = static_cast<T>(found.first);
-    for (long j = k + 1; j < m.count; j++) reflect(x, factors[k], k, m.rows, m[j]);
+    reflect_columns_from(x, factors[k], k, m, k + 1);
   }
 }
 
@@ -154,8 +186,7 @@ void reflect_all(const Block<T>& m, const T* factors, long count, const Block<T>
   if (rows <= few || !is_finite(m.data, rows * m.columns) || !is_finite(factors, count)) {
     const Columns<T> vectors = pack(m.part(0, 0, rows, count), room.take(Columns<T>::size(rows, count)));
     const Columns<T> columns = pack(q, room.take(Columns<T>::size(rows, q.columns)));
-    for (long k = count; k-- > 0;)
-      for (long j = 0; j < q.columns; j++) reflect(vectors[k], factors[k], k, rows, columns[j]);
+    for (long k = count; k-- > 0;) reflect_columns_from(vectors[k], factors[k], k, columns, 0);
     return unpack(columns, q);
   }
   for (long end = count; end > 0;) {

@@ -206,14 +206,15 @@ void find_eigh(const T* x, long n, T* values, T* vectors, std::byte* room) {
 
 template <class T>
 void find_singular_values(const T* x, long rows, long columns, T* s, std::byte* room) {
-  find_svd_in<double, T>(x, rows, columns, false, nullptr, s, nullptr, room);
+  find_svd_in<T, T>(x, rows, columns, false, nullptr, s, nullptr, room);
 }
 
 template <class T>
 void find_svd(const T* x, long rows, long columns, bool complete, T* u, T* s, T* v, std::byte* room) {
-  std::min(rows, columns) > many && !complete
-      ? find_svd_in<T>(x, rows, columns, complete, u, s, v, room)
-      : find_svd_in<double>(x, rows, columns, complete, u, s, v, room);
+  const long k = std::min(rows, columns);
+  const bool has_many = k > many || (k > many / 2 && 2 * std::max(rows, columns) > 3 * k);
+  has_many && !complete ? find_svd_in<T>(x, rows, columns, complete, u, s, v, room)
+                        : find_svd_in<double>(x, rows, columns, complete, u, s, v, room);
 }
 
 #define TENON_SPECTRA(T)                                                    \
