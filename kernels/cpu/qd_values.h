@@ -73,6 +73,8 @@ inline double guess_shift(const Squares& b, long last, double bound) {
   return guess > 0 ? guess : (bound < least ? bound : least) / 4;
 }
 
+constexpr double qd_epsilon = 0x1p-53, much_less = 1e-28;  // of a square: the root changes in its last digits
+
 /// Rows that fell apart from those after them, and the shifts made until then.
 struct QdBlock {
   long first;
@@ -81,7 +83,6 @@ struct QdBlock {
 
 /// d becomes the singular values of the bidiagonal matrix of d and e; or nothing changes: false.
 inline bool find_bidiagonal_values(double* d, const double* e, long n, Space space) {
-  constexpr double epsilon = 0x1p-53, much_less = 1e-28;
   constexpr long passes_each = 30;
   const Squares b{space.take<double>(n), space.take<double>(n)};
   const Squares next{space.take<double>(n), space.take<double>(n)};
@@ -95,7 +96,7 @@ inline bool find_bidiagonal_values(double* d, const double* e, long n, Space spa
     b.e[i] = e[i] * e[i];
     size = size < b.e[i] ? b.e[i] : size;
   }
-  const double nothing = size * epsilon * epsilon / 16;
+  const double nothing = size * qd_epsilon * qd_epsilon / 16;
   long passes = passes_each * n, count = 1, last = n - 1;
   blocks[0] = {0, 0};
   bool is_new = true;
@@ -108,7 +109,7 @@ inline bool find_bidiagonal_values(double* d, const double* e, long n, Space spa
       is_new = true;
       continue;
     }
-    const double little = shift * (epsilon / 4) > nothing ? shift * (epsilon / 4) : nothing;
+    const double little = shift * much_less > nothing ? shift * much_less : nothing;
     if (last == first || b.e[last - 1] <= little || b.e[last - 1] <= much_less * (shift + b.q[last])) {
       values[last] = shift + b.q[last];
       last--;
@@ -145,7 +146,7 @@ inline bool find_bidiagonal_values(double* d, const double* e, long n, Space spa
       if (more == 0) return false;
       // Where only the last pivot is negative, the shift and it are a lower bound.
       const bool is_late = found.least >= 0 && found.last < 0 && more + found.last > 0;
-      more = failures > 1 ? 0 : is_late ? (more + found.last) * (1 - 4 * epsilon) : more / 4;
+      more = failures > 1 ? 0 : is_late ? (more + found.last) * (1 - 4 * qd_epsilon) : more / 4;
     }
     shift += more;
     b.copy(next, first, last);
