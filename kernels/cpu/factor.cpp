@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kernels/cpu/matrix_exp.h"
 #include "kernels/cpu/typed_product_panel.h"
 
 namespace tenon::cpu {
@@ -13,11 +12,6 @@ long matrix_room(long rows, long columns, long others) {
   const long widest = std::max({rows, columns, others});
   return typed_work_size + (rows + behind) * (2 * columns + others + reflections_at_once) +
          reflections_at_once * (2 * widest + 2 * reflections_at_once) + 8 * behind;
-}
-
-std::size_t matrix_exp_room(long n) {
-  constexpr long line = 8;
-  return static_cast<std::size_t>(typed_work_size + 6 * (n * n + line)) * sizeof(double);
 }
 
 template <class P>

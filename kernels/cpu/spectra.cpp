@@ -11,6 +11,8 @@
 
 #include "base/orientation.h"
 #include "kernels/cpu/factor.h"
+#include "kernels/cpu/matrix_exp.h"
+#include "kernels/cpu/typed_product_panel.h"
 
 namespace tenon::cpu {
 namespace {
@@ -197,6 +199,11 @@ std::size_t spectrum_room(long rows, long columns, bool complete) {
   const long rotations = 4 * sweeps_at_once * n;
   return static_cast<std::size_t>(vectors + matrices + lines + rotations + matrix_room(m, n, m)) *
          sizeof(double);
+}
+
+std::size_t matrix_exp_room(long n) {
+  constexpr long line = 8;
+  return static_cast<std::size_t>(typed_work_size + 6 * (n * n + line)) * sizeof(double);
 }
 
 template <class T>
