@@ -33,8 +33,7 @@ struct WithVectors {
 
   /// Elements [l, m] of t, whose first is row `row`.
   void sweep(const Ends& t, long l, long m, long row) const {
-    const bool upwards = t.step > 0;
-    Rotation<T>* next = rotations.begin_sweep(upwards ? row + m - 1 : row - m, m - l, upwards);
+    Rotation<T>* next = rotations.begin_sweep(row + t.step * m, m - l, -t.step);
     double g = t.at(m) - shift_of(t.at(l), t.at(l + 1), t.beside(l)), sine = 1, cosine = 1, p = 0;
     for (long i = m - 1; i >= l; i--, next++) {
       const double f = sine * t.beside(i), b = cosine * t.beside(i);
@@ -45,7 +44,7 @@ struct WithVectors {
       p = sine * rest;
       t.at(i + 1) = before + p;
       g = cosine * rest - b;
-      *next = {static_cast<T>(cosine), static_cast<T>(upwards ? -sine : sine)};
+      *next = {static_cast<T>(cosine), static_cast<T>(sine)};
     }
     t.at(l) -= p;
     t.beside(l) = g;

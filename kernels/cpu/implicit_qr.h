@@ -43,12 +43,11 @@ struct Chase {
 
   TENON_INLINE double& at(long i) const { return d[i * step]; }
   TENON_INLINE double& beside(long i) const { return e[i * step]; }
-  TENON_INLINE void keep(Rotation<T>*& next, const Turn& turn) const {
-    if (next) *next++ = {static_cast<T>(turn.cosine), static_cast<T>(step > 0 ? turn.sine : -turn.sine)};
+  static TENON_INLINE void keep(Rotation<T>*& next, const Turn& turn) {
+    if (next) *next++ = {static_cast<T>(turn.cosine), static_cast<T>(turn.sine)};
   }
   Rotation<T>* begin(RowRotations<T>* rotations, long row) const {
-    if (!rotations) return nullptr;
-    return rotations->begin_sweep(step > 0 ? row : row - 1, size - 1, step < 0);
+    return rotations ? rotations->begin_sweep(row, size - 1, step) : nullptr;
   }
 
   void sweep(double shift, long row) const {

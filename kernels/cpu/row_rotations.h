@@ -90,11 +90,11 @@ class RowRotations {
   RowRotations(const Rows<T>& rows, Space& space)
       : rows_(rows), room_(space.take<Rotation<T>>(rows.count * sweeps_at_once)), next_(room_) {}
 
-  /// A sweep of `count` rotations, of which the first turns rows `first` and first + 1, and each further one
-  /// the rows after or, `upwards`, before.
-  Rotation<T>* begin_sweep(long first, long count, bool upwards) {
+  /// A sweep of `count` rotations: row `first` with the next, this one with its next, and so on. With step 1
+  /// the next is the row below, with -1 that above.
+  Rotation<T>* begin_sweep(long first, long count, long step) {
     if (sweeps_ == sweeps_at_once) apply();
-    all_[sweeps_++] = {next_, first, count, upwards};
+    all_[sweeps_++] = {next_, first, count, step};
     next_ += count;
     return all_[sweeps_ - 1].rotations;
   }
@@ -112,62 +112,94 @@ class RowRotations {
  private:
   struct Sweep {
     Rotation<T>* rotations;
-    long first, count;
-    bool upwards;
+    long first, count, step;
+    Sweep from(long k) const { return {rotations + k, first + k * step, count - k, step}; }
+    Sweep upto(long k) const { return {rotations, first, k, step}; }
   };
 
   template <int Vectors>
   __attribute__((noinline)) void turn_strip(long column) const {
     for (int i = 0; i < sweeps_; i++) {
-      const Sweep& sweep = all_[i];
-      if (sweep.upwards)
-        turn_up<Vectors>(sweep, rows_[sweep.first + 1] + column);
-      else
-        turn_down<Vectors>(sweep, rows_[sweep.first] + column);
+      if (i + 1 < sweeps_ && all_[i].step == all_[i + 1].step) {
+        turn_by_two<Vectors>(all_[i], all_[i + 1], column);
+        i++;
+      } else {
+        turn<Vectors>(all_[i], column);
+      }
     }
   }
 
+  /// Rows that are turned, in registers.
   template <int Vectors>
-  TENON_INLINE void turn_down(const Sweep& sweep, T* row) const {
+  struct Held {
     using L = Lanes<T>;
-    typename L::V held[Vectors];
-    TENON_UNROLL
-    for (int v = 0; v < Vectors; v++) held[v] = L::load(row + v * L::count);
-    for (long k = 0; k < sweep.count; k++) {
-      const Rotation<T> r = sweep.rotations[k];
-      T* const below = row + rows_.stride;
+    typename L::V v[Vectors];
+    TENON_INLINE void load(const T* row) {
       TENON_UNROLL
-      for (int v = 0; v < Vectors; v++) {
-        const typename L::V y = L::load(below + v * L::count);
-        // The multiplication that is written first is fused with the addition: what is held waits for one.
-        L::store(row + v * L::count, r.cosine * held[v] + r.sine * y);
-        held[v] = -r.sine * held[v] + r.cosine * y;
-      }
-      row = below;
+      for (int i = 0; i < Vectors; i++) v[i] = L::load(row + i * L::count);
     }
-    TENON_UNROLL
-    for (int v = 0; v < Vectors; v++) L::store(row + v * L::count, held[v]);
-  }
+    TENON_INLINE void store(T* row) const {
+      TENON_UNROLL
+      for (int i = 0; i < Vectors; i++) L::store(row + i * L::count, v[i]);
+    }
+    /// This becomes what is turned on, and `next` what is done with.
+    TENON_INLINE void turn(const Rotation<T>& r, Held& next) {
+      TENON_UNROLL
+      for (int i = 0; i < Vectors; i++) {
+        const typename L::V y = next.v[i];
+        next.v[i] = r.cosine * v[i] + r.sine * y;
+        // The multiplication that is written first is fused: what is held waits for one.
+        v[i] = -r.sine * v[i] + r.cosine * y;
+      }
+    }
+  };
 
   template <int Vectors>
-  TENON_INLINE void turn_up(const Sweep& sweep, T* row) const {
-    using L = Lanes<T>;
-    typename L::V held[Vectors];
-    TENON_UNROLL
-    for (int v = 0; v < Vectors; v++) held[v] = L::load(row + v * L::count);
-    for (long k = 0; k < sweep.count; k++) {
-      const Rotation<T> r = sweep.rotations[k];
-      T* const above = row - rows_.stride;
-      TENON_UNROLL
-      for (int v = 0; v < Vectors; v++) {
-        const typename L::V x = L::load(above + v * L::count);
-        L::store(row + v * L::count, r.cosine * held[v] - r.sine * x);
-        held[v] = r.sine * held[v] + r.cosine * x;
-      }
-      row = above;
+  TENON_INLINE void turn(const Sweep& sweep, long column) const {
+    if (sweep.count == 0) return;
+    T* row = rows_[sweep.first] + column;
+    const long next_row = sweep.step * rows_.stride;
+    Held<Vectors> held, next;
+    held.load(row);
+    for (long k = 0; k < sweep.count; k++, row += next_row) {
+      next.load(row + next_row);
+      held.turn(sweep.rotations[k], next);
+      next.store(row);
     }
-    TENON_UNROLL
-    for (int v = 0; v < Vectors; v++) L::store(row + v * L::count, held[v]);
+    held.store(row);
+  }
+
+  /// Two sweeps, the second a row behind the first: a row is loaded and stored once for both.
+  template <int Vectors>
+  TENON_INLINE void turn_by_two(Sweep a, Sweep b, long column) const {
+    // Rotations of b on rows that a does not turn, then those of a that b waits for.
+    const long apart = a.step * (b.first - a.first), lead = -apart - 1;
+    if (lead > 0) {
+      const long count = lead < b.count ? lead : b.count;
+      turn<Vectors>(b.upto(count), column);
+      b = b.from(count);
+    }
+    const long awaited = lead > 0 ? 0 : apart + 1, first = awaited < a.count ? awaited : a.count;
+    turn<Vectors>(a.upto(first), column);
+    a = a.from(first);
+    const long both = a.count < b.count ? a.count : b.count;
+    if (both > 0) {
+      T* row = rows_[b.first] + column;
+      const long next_row = a.step * rows_.stride;
+      Held<Vectors> of_a, of_b, next;
+      of_b.load(row);
+      of_a.load(row + next_row);
+      for (long k = 0; k < both; k++, row += next_row) {
+        next.load(row + 2 * next_row);
+        of_a.turn(a.rotations[k], next);
+        of_b.turn(b.rotations[k], next);
+        next.store(row);
+      }
+      of_b.store(row);
+      of_a.store(row + next_row);
+    }
+    turn<Vectors>(a.from(both), column);
+    turn<Vectors>(b.from(both), column);
   }
 
   Rows<T> rows_;
