@@ -218,6 +218,17 @@ TEST_P(Spectra, OfManyRandomMatrices) {
     }
 }
 
+// Halves of halves are put together, and values that are nearly the same left where they are.
+TEST_P(Spectra, OfLargeMatrices) {
+  constexpr long n = 170;
+  for (const Kind& kind : kinds) {
+    SCOPED_TRACE(kind.name);
+    check_eigh(matrix_of<double>(kind, n, n, 1, 1));
+    check_eigh(matrix_of<float>(kind, n, n, 1, 1));
+    check_svd(matrix_of<float>(kind, n, n, 1, 2), false);
+  }
+}
+
 // Of a bidiagonal matrix's small values every digit is right.
 TEST_P(Spectra, SmallSingularValuesAreExact) {
   constexpr long n = 40;
