@@ -8,24 +8,6 @@
 namespace tenon::cpu::TENON_ISA {
 namespace {
 
-/// Hands out parts of memory, each as of a cache line.
-struct Space {
-  char* next;
-  template <class T>
-  TENON_INLINE T* take(long count) {
-    constexpr std::size_t line = 64;
-    T* const taken = reinterpret_cast<T*>(next);
-    next += (static_cast<std::size_t>(count) * sizeof(T) + line - 1) / line * line;
-    return taken;
-  }
-  template <class T>
-  T* take_zeros(long count) {
-    T* const taken = take<T>(count);
-    __builtin_memset(taken, 0, static_cast<std::size_t>(count) * sizeof(T));
-    return taken;
-  }
-};
-
 /// (x, y) becomes (cosine x + sine y, cosine y - sine x).
 template <class T>
 struct Rotation {

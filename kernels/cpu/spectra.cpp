@@ -17,25 +17,13 @@
 namespace tenon::cpu {
 namespace {
 
-/// Hands out parts of a room.
-struct Room {
-  std::byte* next;
-  template <class T>
-  T* take(long count) {
-    constexpr std::size_t line = 64;
-    T* const taken = reinterpret_cast<T*>(next);
-    next += (static_cast<std::size_t>(count) * sizeof(T) + line - 1) / line * line;
-    return taken;
-  }
-};
-
 /// Vectors in their order.
 template <class V>
 struct Vectors {
   V** rows;
   long count, length;
 
-  Vectors(V* data, const std::int32_t* order, long found, long count_, long length_, Room& room)
+  Vectors(V* data, const std::int32_t* order, long found, long count_, long length_, Space& room)
       : rows(room.take<V*>(count_)), count(count_), length(length_) {
     for (long i = 0; i < count; ++i) rows[i] = data + (i < found ? order[i] : i) * row_stride(length);
   }
@@ -49,7 +37,7 @@ struct Vectors {
 
   /// The rows from `first` on as unit vectors orthogonal to those before them: what these leave of the unit
   /// vector of which they leave the most, of several that rounding tells apart the first.
-  void complete(long first, Room room) const {
+  void complete(long first, Space room) const {
     constexpr double level = 1e-6;
     if (first == count) return;
     double *const left = room.take<double>(length), *const row = room.take<double>(length);
@@ -97,7 +85,7 @@ struct Scaled {
   double back = 1;
 
   template <class T>
-  Scaled(const T* given, long rows, long columns, bool is_lower_triangle, Room& room) {
+  Scaled(const T* given, long rows, long columns, bool is_lower_triangle, Space& room) {
     constexpr double large = 0x1p100;
     T most = 0;
     for (long i = 0; i < rows; ++i)
@@ -120,7 +108,7 @@ struct Scaled {
 
 /// Numbers of the values, and the values, in their order.
 template <class T, class Before>
-const std::int32_t* sort(const double* found, long count, double scale, T* values, Room& room,
+const std::int32_t* sort(const double* found, long count, double scale, T* values, Space& room,
                          Before before) {
   auto* const order = room.take<std::int32_t>(count);
   std::iota(order, order + count, 0);
@@ -141,11 +129,11 @@ void find(const SpectrumTask<double>& task, bool is_symmetric) {
 
 template <class V, class T>
 void find_eigh_in(const T* x, long n, T* values, T* vectors, std::byte* memory) {
-  Room room{memory};
+  Space room{memory};
   const Scaled scaled(x, n, n, true, room);
   SpectrumTask<V> task{.rows = n, .columns = n, .x = scaled.x, .values = room.take<double>(n)};
   if (vectors) task.right = room.take<V>(n * row_stride(n));
-  task.room = reinterpret_cast<char*>(room.next);
+  task.room = room.next;
   find(task, true);
   const auto* order = sort(task.values, n, scaled.back, values, room, std::less<>{});
   if (!vectors) return;
@@ -159,7 +147,7 @@ template <class V, class T>
 void find_svd_in(const T* x, long rows, long columns, bool complete, T* u, T* s, T* v, std::byte* memory) {
   const bool is_tall = rows > columns;
   const long k = std::min(rows, columns), n = std::max(rows, columns);
-  Room room{memory};
+  Space room{memory};
   const Scaled scaled(x, rows, columns, false, room);
   SpectrumTask<V> task{.rows = rows, .columns = columns, .x = scaled.x, .values = room.take<double>(k)};
   if (u) {
@@ -167,7 +155,7 @@ void find_svd_in(const T* x, long rows, long columns, bool complete, T* u, T* s,
     task.right = room.take<V>(k * row_stride(k));
   }
   auto* const is_negative = room.take<bool>(k);
-  task.room = reinterpret_cast<char*>(room.next);
+  task.room = room.next;
   find(task, false);
   for (long i = 0; i < k; ++i) {
     is_negative[i] = std::signbit(task.values[i]);

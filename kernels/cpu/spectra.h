@@ -31,6 +31,24 @@ constexpr long row_stride(long columns) {
   return (lines + (lines % 2 == 0 ? 1 : 0)) * line;
 }
 
+/// Hands out parts of memory, each as of a cache line.
+struct Space {
+  std::byte* next;
+  template <class T>
+  [[gnu::always_inline]] T* take(long count) {
+    constexpr std::size_t line = 64;
+    T* const taken = reinterpret_cast<T*>(next);
+    next += (static_cast<std::size_t>(count) * sizeof(T) + line - 1) / line * line;
+    return taken;
+  }
+  template <class T>
+  [[gnu::always_inline]] T* take_zeros(long count) {
+    T* const taken = take<T>(count);
+    __builtin_memset(taken, 0, static_cast<std::size_t>(count) * sizeof(T));
+    return taken;
+  }
+};
+
 inline constexpr int sweeps_at_once = 16;  // of rotations
 
 /// What the kernels of one instruction set find, in no order, of numbers whose squares are finite. Vectors
@@ -41,7 +59,7 @@ struct SpectrumTask {
   const double* x = nullptr;
   double* values = nullptr;
   T *left = nullptr, *right = nullptr;  // rows of vectors on the longer and the shorter side, or null
-  char* room = nullptr;
+  std::byte* room = nullptr;
 };
 template <class T>
 using OnSpectrum = void(const SpectrumTask<T>&);
