@@ -1,5 +1,6 @@
 // The sign of a vector of which the mathematics gives only the line.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -10,7 +11,7 @@ namespace tenon {
 template <class Number>
 double orientation(std::int64_t n, Number number) {
   double largest = 0;
-  for (std::int64_t i = 0; i < n; ++i) largest = std::fmax(largest, std::fabs(number(i)));
+  for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, std::fabs(number(i)));
   for (std::int64_t i = 0; i < n; ++i)
     if (std::fabs(number(i)) >= 0.6 * largest) return number(i) < 0 ? -1 : 1;
   return 1;

@@ -73,6 +73,19 @@ FACTORISATIONS = {
     "ldl": lambda a: torch.linalg.ldl_factor(a)[0],
 }
 
+SPECTRUM_SIZES = ("1024,4,4", "64,8,8", "16,32,32", "64,64", "128,128", "256,256", "512,512")
+SPECTRA = {
+    "singular values": torch.linalg.svdvals,
+    "eigenvalues": lambda a: torch.linalg.eigvalsh(a + a.mT),
+    "eigenvectors": lambda a: (lambda w, v: (v * w[..., None, :]) @ v.mT)(*torch.linalg.eigh(a + a.mT)),
+}
+
+
+def singular_vectors(a):
+    u, s, v = torch.linalg.svd(a, full_matrices=False)
+    return (u * s[..., None, :]) @ v
+
+
 ROWS = [
     # Pointwise, a million elements: a transformer's or an image network's activations.
     row("add", "f32 f64 f16 bf16 i8 i32 i64", "8,128,1024", "8,128,1024", do=lambda a, b: a + b),
@@ -462,17 +475,10 @@ ROWS = [
     *[row("triangular solve", "f32 f64", f"d:{size}", columns_for(size), do=triangular_solve) for size in SQUARE],
     *[row("ldl solve", "f32 f64", f"d:{size}", columns_for(size), do=ldl_solve) for size in SQUARE],
     row("inverse of small", "f32", "4096,4,4", do=lambda a: torch.linalg.inv(a + 4 * torch.eye(4))),
-    row("singular values", "f32 f64", "16,32,32", do=torch.linalg.svdvals),
-    row("singular values", "f32", "128,128", do=torch.linalg.svdvals),
-    row("singular vectors", "f32", "16,32,32", do=lambda a: (lambda u, s, v: (u * s[:, None]) @ v)(*torch.linalg.svd(a))),
-    row("eigenvalues", "f32 f64", "16,32,32", do=lambda a: torch.linalg.eigvalsh(a + a.mT)),
-    row("eigenvalues", "f32", "128,128", do=lambda a: torch.linalg.eigvalsh(a + a.mT)),
-    row("eigenvectors", "f32", "16,32,32", do=lambda a: torch.linalg.eigh(a + a.mT)[1].abs()),
-    row("matrix exponential", "f32 f64", "64,16,16", do=lambda a: torch.linalg.matrix_exp(a / 4)),
-    row("singular vectors", "f64", "16,32,32", do=lambda a: (lambda u, s, v: (u * s[:, None]) @ v)(*torch.linalg.svd(a))),
-    row("singular vectors", "f32", "128,128", do=lambda a: (lambda u, s, v: (u * s) @ v)(*torch.linalg.svd(a))),
-    row("eigenvectors", "f64", "16,32,32", do=lambda a: torch.linalg.eigh(a + a.mT)[1].abs()),
-    row("eigenvectors", "f32", "128,128", do=lambda a: torch.linalg.eigh(a + a.mT)[1].abs()),
+    *[row(name, "f32 f64", size, do=do) for name, do in SPECTRA.items() for size in SPECTRUM_SIZES],
+    *[row("singular vectors", "f32 f64", size, do=singular_vectors) for size in (*SPECTRUM_SIZES, "512,64")],
+    row("singular values", "f32 f64", "512,64", do=torch.linalg.svdvals),
+    *[row("matrix exponential", "f32 f64", size, do=lambda a: torch.linalg.matrix_exp(a / 4)) for size in ("64,16,16", "128,128")],
     row("pseudo inverse", "f32", "16,32,16", do=torch.linalg.pinv),
     row("matrix norm", "f32", "16,32,32", do=lambda a: torch.linalg.matrix_norm(a, 2)),
     row("matrix power", "f32", "64,32,32", do=lambda a: torch.linalg.matrix_power(a / 8, 5)),

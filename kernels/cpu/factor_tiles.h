@@ -1,5 +1,5 @@
 // What blocked factorisations are made of: blocks of matrices, products of them, triangular systems, columns
-// that lie one behind the other. Internal to cholesky.cpp, lu.cpp, householder.cpp and ldl.cpp.
+// that lie one behind the other. Internal to the kernels of factor.h, spectra.h and matrix_exp.h.
 #pragma once
 #include "kernels/cpu/factor.h"
 #include "kernels/cpu/simd_lanes.h"

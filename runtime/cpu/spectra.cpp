@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <type_traits>
 
 #include "ir/flops.h"
 #include "ir/ops/linalg.h"
@@ -15,64 +16,49 @@
 namespace tenon {
 namespace {
 
-using Results = std::array<double*, 3>;
 /// From one matrix's numbers its results.
-using OnMatrix = std::function<void(const double*, const Results&)>;
+template <class T>
+using OnMatrix = std::function<void(const T*, T* const* results, std::byte* room)>;
 
 /// Are the numbers that the operator reads: of a symmetric matrix the lower triangle?
-bool is_finite(const double* x, long rows, long columns, bool is_symmetric) {
-  const auto finite = [](double number) { return std::isfinite(number); };
+template <class T>
+bool is_finite(const T* x, long rows, long columns, bool is_symmetric) {
+  const auto finite = [](T number) { return std::isfinite(number); };
   for (long i = 0; i < rows; ++i, x += columns)
     if (!std::all_of(x, x + (is_symmetric ? i + 1 : columns), finite)) return false;
   return true;
 }
 
 /// Null: it takes every matrix, also one that holds infinities or NaN.
-using IsTaken = std::function<bool(const double*)>;
+template <class T>
+using IsTaken = std::function<bool(const T*)>;
 
-/// Its numbers are computed in f64, whatever their type is in memory.
+struct Operand {
+  Address address;
+  long numbers;  // of one matrix
+};
+
+template <class T>
 class MatrixStep : public CpuStep {
  public:
-  struct Operand {
-    Address address;
-    DType dtype;
-    long numbers;  // of one matrix
-
-    bool is_wide() const { return dtype == DType::f64; }
-    template <class T>
-    T* matrix(const CpuFrame& frame, long k) const {
-      return frame.at<T>(address) + k * numbers;
-    }
-  };
-
-  MatrixStep(OnMatrix on_matrix, IsTaken is_taken, long matrices, int threads, const Operand& x,
-             std::vector<Operand> results)
+  MatrixStep(OnMatrix<T> on_matrix, std::size_t room, IsTaken<T> is_taken, long matrices, int threads,
+             const Operand& x, std::vector<Operand> results)
       : on_matrix_(std::move(on_matrix)),
+        room_((room + line - 1) / line * line),
         is_taken_(std::move(is_taken)),
         matrices_(matrices),
+        chunks_(std::min<long>(matrices, 8L * threads)),
         x_(x),
         results_(std::move(results)) {
     faults = is_taken_ ? 1 : 0;
-    words_ = x.numbers;
-    for (const Operand& r : results_) words_ += r.numbers;
-    scratch_bytes = static_cast<std::size_t>(threads * words_) * sizeof(double);
+    scratch_bytes = static_cast<std::size_t>(threads) * room_;
   }
 
   void compute(const CpuFrame& frame) const override {
-    frame.pool.parallel_for(matrices_, [&](long k, int worker) {
-      double* room = reinterpret_cast<double*>(frame.scratch) + worker * words_;
-      const double* x = x_.is_wide() ? x_.matrix<double>(frame, k) : room;
-      if (!x_.is_wide()) std::copy_n(x_.matrix<const float>(frame, k), x_.numbers, room);
-      if (is_taken_ && !is_taken_(x)) return frame.faults[0].report(0, 0);
-      Results results{};
-      for (std::size_t i = 0; i < results_.size(); ++i) {
-        room += i == 0 ? x_.numbers : results_[i - 1].numbers;
-        results[i] = results_[i].is_wide() ? results_[i].matrix<double>(frame, k) : room;
-      }
-      on_matrix_(x, results);
-      for (std::size_t i = 0; i < results_.size(); ++i)
-        if (!results_[i].is_wide())
-          std::copy_n(results[i], results_[i].numbers, results_[i].matrix<float>(frame, k));
+    frame.pool.parallel_for(chunks_, [&](long chunk, int worker) {
+      std::byte* const room = frame.scratch + static_cast<std::size_t>(worker) * room_;
+      for (long k = chunk * matrices_ / chunks_; k < (chunk + 1) * matrices_ / chunks_; ++k)
+        compute_matrix(frame, k, room);
     });
   }
 
@@ -81,57 +67,82 @@ class MatrixStep : public CpuStep {
   }
 
  private:
-  OnMatrix on_matrix_;
-  IsTaken is_taken_;
-  long matrices_;
+  void compute_matrix(const CpuFrame& frame, long k, std::byte* room) const {
+    const T* const x = frame.at<const T>(x_.address) + k * x_.numbers;
+    if (is_taken_ && !is_taken_(x)) return frame.faults[0].report(0, 0);
+    std::array<T*, 3> results{};
+    for (std::size_t i = 0; i < results_.size(); ++i)
+      results[i] = frame.at<T>(results_[i].address) + k * results_[i].numbers;
+    on_matrix_(x, results.data(), room);
+  }
+
+  static constexpr std::size_t line = 64;
+  OnMatrix<T> on_matrix_;
+  std::size_t room_;  // of a thread
+  IsTaken<T> is_taken_;
+  long matrices_, chunks_;
   Operand x_;
   std::vector<Operand> results_;
-  long words_ = 0;  // of a thread
 };
 
 bool is_used(const Node& node, std::size_t result) { return !node.output(result)->uses().empty(); }
 
-OnMatrix on_matrix(const Node& node, long rows, long columns) {
-  if (node.is<MatrixExp>()) return [=](const double* x, const Results& y) { cpu::matrix_exp(x, rows, y[0]); };
-  if (node.is<Eigh>()) {
-    const bool vectors = is_used(node, 1);
-    return
-        [=](const double* x, const Results& y) { cpu::find_eigh(x, rows, y[0], vectors ? y[1] : nullptr); };
-  }
-  const bool complete = node.as<Svd>()->complete;
-  if (is_used(node, 0) || is_used(node, 2))
-    return [=](const double* x, const Results& y) {
-      cpu::find_svd(x, rows, columns, complete, y[0], y[1], y[2]);
+template <class T>
+OnMatrix<T> on_matrix(const Node& node, long rows, long columns) {
+  if (node.is<MatrixExp>())
+    return [=](const T* x, T* const* y, std::byte* room) {
+      const cpu::MatrixExpTask<T> task{x, rows, y[0], reinterpret_cast<double*>(room)};
+      if constexpr (std::is_same_v<T, float>)
+        cpu::matrix_exp_f32(task);
+      else
+        cpu::matrix_exp_f64(task);
     };
-  const auto find =
-      node.input()->dtype() == DType::f32 ? cpu::find_singular_values_of_floats : cpu::find_singular_values;
-  return [=](const double* x, const Results& y) { find(x, rows, columns, y[1]); };
+  if (node.is<Eigh>())
+    return [=, vectors = is_used(node, 1)](const T* x, T* const* y, std::byte* room) {
+      cpu::find_eigh(x, rows, y[0], vectors ? y[1] : nullptr, room);
+    };
+  if (!is_used(node, 0) && !is_used(node, 2))
+    return [=](const T* x, T* const* y, std::byte* room) {
+      cpu::find_singular_values(x, rows, columns, y[1], room);
+    };
+  return [=, complete = node.as<Svd>()->complete](const T* x, T* const* y, std::byte* room) {
+    cpu::find_svd(x, rows, columns, complete, y[0], y[1], y[2], room);
+  };
 }
 
-IsTaken is_taken(const Node& node, long rows, long columns) {
+std::size_t room_of(const Node& node, long rows, long columns) {
+  if (node.is<MatrixExp>()) return cpu::matrix_exp_room(rows);
+  const Svd* svd = node.as<Svd>();
+  return cpu::spectrum_room(rows, columns, svd && svd->complete);
+}
+
+template <class T>
+IsTaken<T> is_taken(const Node& node, long rows, long columns) {
   if (node.is<MatrixExp>()) return nullptr;
-  return [rows, columns, is_symmetric = node.is<Eigh>()](const double* x) {
+  return [rows, columns, is_symmetric = node.is<Eigh>()](const T* x) {
     return is_finite(x, rows, columns, is_symmetric);
   };
 }
 
+template <class T>
 void emit_spectrum(Planner& planner, const Group& group) {
   const Node& node = group.node();
   const PlannedTensor x = planner.dense(node.input());
   const long rows = x.shape()[x.rank() - 2], columns = x.shape().back();
   const long matrices = x.numel() / (rows * columns);
   std::vector<PlannedTensor> tensors;
-  std::vector<MatrixStep::Operand> results;
+  std::vector<Operand> results;
   for (std::size_t i = 0; i < node.num_outputs(); ++i) {
     const Value* result = node.output(i);
     tensors.push_back(planner.assignment().assign(result, row_major(result->rank()),
                                                   [](const PlannedTensor& t) { return t.is_contiguous(); }));
-    results.push_back({tensors.back().address(), result->dtype(), tensors.back().numel() / matrices});
+    results.push_back({tensors.back().address(), tensors.back().numel() / matrices});
   }
-  planner.emit(std::make_unique<MatrixStep>(
-                   on_matrix(node, rows, columns), is_taken(node, rows, columns), matrices, planner.threads(),
-                   MatrixStep::Operand{x.address(), x.dtype(), rows * columns}, std::move(results)),
-               node, {x}, tensors);
+  planner.emit(
+      std::make_unique<MatrixStep<T>>(on_matrix<T>(node, rows, columns), room_of(node, rows, columns),
+                                      is_taken<T>(node, rows, columns), matrices, planner.threads(),
+                                      Operand{x.address(), rows * columns}, std::move(results)),
+      node, {x}, tensors);
 }
 
 std::vector<Candidate> lower_spectrum(const Planner& planner, const Group& group) {
@@ -142,11 +153,11 @@ std::vector<Candidate> lower_spectrum(const Planner& planner, const Group& group
   Work work{.flops = flops(node), .bytes = bytes_of(x.type())};
   for (std::size_t i = 0; i < node.num_outputs(); ++i) work.bytes += bytes_of(node.output(i)->type());
   const double copies = planner.estimate_copy(&x, [](const Strided& t) { return t.is_contiguous(); });
-  constexpr double operations = 30;  // of a product, in the time that one takes
+  constexpr double slowness = 4;  // next to a product
   return {{{.kernel = "spectrum",
             .work = work,
-            .seconds = copies + planner.estimate(operations * work.flops, work.bytes)},
-           emit_spectrum}};
+            .seconds = copies + planner.estimate(slowness * work.flops, work.bytes)},
+           x.dtype() == DType::f32 ? emit_spectrum<float> : emit_spectrum<double>}};
 }
 
 }  // namespace

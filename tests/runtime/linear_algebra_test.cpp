@@ -155,12 +155,14 @@ TEST_P(SpectraOfEverySize, SymmetricEigenvalues) {
 
 TEST_P(SpectraOfEverySize, SingularValues) {
   expect_same({"%1, %2, %3 = svd(%a)", {random_tensor(DType::f32, square, 10)}, "%1, %2, %3"});
+  expect_same({"%1, %2, %3 = svd(%a)", {random_tensor(DType::f64, square, 10)}, "%1, %2, %3"}, 1e-8);
   if (n > 64) return;
   for (const Index& shape : {Index{n, n + 7}, Index{n + 30, n}})
-    for (const bool complete : {false, true})
-      expect_same({fmt::format("%1, %2, %3 = svd(%a, complete={})", complete),
-                   {random_tensor(DType::f32, shape, 10)},
-                   "%1, %2, %3"});
+    for (const bool complete : {false, true}) {
+      const std::string text = fmt::format("%1, %2, %3 = svd(%a, complete={})", complete);
+      expect_same({text, {random_tensor(DType::f32, shape, 10)}, "%1, %2, %3"});
+      expect_same({text, {random_tensor(DType::f64, shape, 10)}, "%1, %2, %3"}, 1e-8);
+    }
 }
 
 TEST_P(SpectraOfEverySize, SpectraWithoutVectors) {
@@ -288,6 +290,14 @@ TEST(FactorsOnTheCpu, ByEveryInstructionSet) {
                      "%1, %2, %3, %4, %5, %6, %7"});
         expect_same(
             {"%1 = solve(%a, %a)  %2 = solve(%a, %b)", {x, random_tensor(dtype, {2, n, 3}, 2)}, "%1, %2"});
+        expect_same({"%1, %2 = eigh(%a)  %3, %4, %5 = svd(%a)",
+                     {random_tensor(dtype, {2, n, n}, 9)},
+                     "%1, %2, %3, %4, %5"});
+        Tensor small = random_tensor(dtype, {2, n, n}, 12);
+        for_each_index(small.shape(), [&](auto i) {
+          small.set_double(i, small.get_double(i) * 3 / static_cast<double>(n));
+        });
+        expect_same({"%1 = matrix_exp(%a)", {small}}, dtype == DType::f32 ? 2e-5 : in_double);
       }
   }
 }
@@ -312,7 +322,9 @@ TEST(FactorsOnTheCpu, OfHugeNumbersHaveTheVectorsOfSmallOnes) {
     std::vector<double> scaled(x.data<double>(), x.data<double>() + rows * columns);
     for (double& number : scaled) number = std::ldexp(number, exponent);
     std::vector<double> all(rows * rows + rows * columns), s(rows);
-    cpu::find_svd(scaled.data(), rows, columns, false, all.data(), s.data(), all.data() + rows * rows);
+    std::vector<std::byte> room(cpu::spectrum_room(rows, columns, false));
+    cpu::find_svd(scaled.data(), rows, columns, false, all.data(), s.data(), all.data() + rows * rows,
+                  room.data());
     return all;
   };
   const std::vector<double> small = vectors_of(0), huge = vectors_of(1020);
