@@ -115,7 +115,7 @@ std::vector<Candidate> lower_typed_product(const Planner& planner, const Group& 
           .is_small();
   if (dtype == DType::f32 && ((!is_vector && !is_small) || call->bias || is_packed())) return {};
   // A vector reads each element of the matrix once; more rows take wider elements through the same units.
-  const double of_float = is_small ? 0.1 : 1.5;
+  const double of_float = is_small ? 1.05 : 1.5;
   const double factor =
       is_vector ? 0.25 : of_float * static_cast<double>(size_of(dtype)) / (dtype == DType::i64 ? 2 : 4);
   return {{{.kernel = "typed product",

@@ -25,7 +25,8 @@ TEST(PlanExplanation, ListsTheCandidatesOfEachStepWithEstimates) {
 })"),
             R"(plan g
       0 matmul -> f32[4,8,32]
-      > batched gemm                         2.03 us  65.5 KFLOP  24.0 KiB  4 of 8x32x32  (the least estimate)
+        batched gemm                         2.03 us  65.5 KFLOP  24.0 KiB  4 of 8x32x32
+      > typed product                        1.13 us  65.5 KFLOP  24.0 KiB  4 of 8x32x32  (the least estimate)
         reference                            79.8 us  65.5 KFLOP  24.0 KiB
     1-2 sort -> f32[4,8,32], i64[4,8,32]
       > sort                                 6.79 us  16.0 KiB  256x4x1  scratch 1.06 KiB  (the least estimate)
