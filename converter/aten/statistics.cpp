@@ -55,15 +55,15 @@ std::vector<Ref> ranked(const Ref& x, std::int64_t axis, const Dim& rank) {
 
 /// The lower median; with NaN in a line the first NaN, or with `skip_nan` that of the numbers.
 std::vector<Ref> median_of(const Ref& x, std::int64_t axis, bool skip_nan) {
-  const Ref is_nan = apply(IsNan{}, {x});
-  if (skip_nan && is_float(x.dtype())) {
-    const Ref numbers = sum(cast(DType::i64, logical_not(is_nan)), {axis}, true);
+  const bool may_be_nan = is_float(x.dtype());
+  if (skip_nan && may_be_nan) {
+    const Ref numbers = sum(cast(DType::i64, logical_not(apply(IsNan{}, {x}))), {axis}, true);
     const Ref last = maximum(numbers - 1.0, numbers.literal(0));
     return ranked(x, axis, apply(FloorDiv{}, {last, numbers.literal(2)}));
   }
   auto found = ranked(x, axis, floor_div(x.shape()[at(axis)] - 1, Dim(2)) + 1);
-  if (!is_float(x.dtype())) return found;
-  const Ref has_nan = any(is_nan, {axis}, false);
+  if (!may_be_nan) return found;
+  const Ref is_nan = apply(IsNan{}, {x}), has_nan = any(is_nan, {axis}, false);
   found[0] = where(has_nan, x.literal(std::numeric_limits<double>::quiet_NaN()), found[0]);
   const Ref first_nan = apply(ArgMax{.axis = axis}, {cast(DType::i32, is_nan)});
   found[1] = where(has_nan, first_nan, found[1]);

@@ -126,7 +126,7 @@ bool decompose_by_squares(const Bidiagonal& b, const Rows<float>& left, const Ro
     d[i] = b.d[i] * b.d[i] + (i > 0 ? b.e[i - 1] * b.e[i - 1] : 0);
     if (i < n - 1) e[i] = b.d[i] * b.e[i];
   }
-  const double tiny = size_of(d, e, n) * ql_epsilon * ql_epsilon;
+  const double tiny = size_of(d, e, n) * unit_roundoff * unit_roundoff;
   const Rows<double> rows = Rows<double>::zeros(n, n, space);
   DivideConquer(rows, d, e, tiny, space).solve(0, n);
   for (long i = 0; i < n; i++) {

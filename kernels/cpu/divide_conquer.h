@@ -39,7 +39,6 @@ struct SecularEquation {
 
   /// Root k; `poles` becomes d less it, and the result it less the pole `near`.
   double solve(long k, double* poles, long& near) const {
-    constexpr double epsilon = 0x1p-53;
     constexpr int most_steps = 80;
     const bool is_last = k == count - 1;
     const double gap = is_last ? 1 / inverse_rho : d[k + 1] - d[k];
@@ -57,7 +56,9 @@ struct SecularEquation {
         low -= gap, high -= gap, x -= gap;
       }
       const double noise = 8 * (right.sum - left.sum) + inverse_rho + __builtin_fabs(x) * slope;
-      if (__builtin_fabs(value) <= epsilon * noise || high - low <= 2 * epsilon * __builtin_fabs(x)) break;
+      if (__builtin_fabs(value) <= unit_roundoff * noise ||
+          high - low <= 2 * unit_roundoff * __builtin_fabs(x))
+        break;
       const double next = x + step_of(poles[k] - x, is_last ? 0 : poles[k + 1] - x, left, right, value);
       x = next > low && next < high ? next : (low + high) / 2;
     }
@@ -133,6 +134,7 @@ class DivideConquer {
           middle_(middle),
           end_(end),
           n_(end - first),
+          tiny_(all.tiny_),
           space_(all.space_) {}
 
     void run(double beside) {
@@ -159,14 +161,14 @@ class DivideConquer {
 
     /// Order's first `count` become those that move, ascending.
     long deflate() {
-      constexpr double epsilon = 0x1p-53;
       double largest = 0;
       for (long i = 0; i < n_; i++) {
         const double here = __builtin_fabs(d_[i]), z = __builtin_fabs(z_[i]);
         largest = largest < here ? here : largest;
         largest = largest < z * rho_ ? z * rho_ : largest;
       }
-      const double little = 8 * epsilon * largest;
+      // Nor do numbers that are nothing beside the whole matrix move anything.
+      const double relative = 8 * unit_roundoff * largest, little = relative < tiny_ ? tiny_ : relative;
       long count = 0;
       for (long i = 0; i < n_; i++) {
         const std::int32_t next = order_[i];
@@ -263,6 +265,7 @@ class DivideConquer {
     Rows<double> rows_;
     double* d_;
     long first_, middle_, end_, n_;
+    double tiny_;
     Space space_;
     double *z_ = nullptr, rho_ = 0;
     std::int32_t* order_ = nullptr;

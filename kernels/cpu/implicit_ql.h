@@ -5,7 +5,6 @@
 namespace tenon::cpu::TENON_ISA {
 namespace {
 
-constexpr double ql_epsilon = 0x1p-53;
 
 /// A tridiagonal matrix from its upper or its lower end on.
 struct Ends {
@@ -28,7 +27,7 @@ struct WithVectors {
 
   TENON_INLINE bool is_negligible(const Ends& t, long i) const {
     return __builtin_fabs(t.beside(i)) <=
-           ql_epsilon * (__builtin_fabs(t.at(i)) + __builtin_fabs(t.at(i + 1))) + tiny;
+           unit_roundoff * (__builtin_fabs(t.at(i)) + __builtin_fabs(t.at(i + 1))) + tiny;
   }
 
   /// Elements [l, m] of t, whose first is row `row`.
@@ -56,7 +55,7 @@ struct ValuesOnly {
   double tiny;
 
   TENON_INLINE bool is_negligible(const Ends& t, long i) const {
-    const double size = ql_epsilon * (__builtin_fabs(t.at(i)) + __builtin_fabs(t.at(i + 1))) + tiny;
+    const double size = unit_roundoff * (__builtin_fabs(t.at(i)) + __builtin_fabs(t.at(i + 1))) + tiny;
     return t.beside(i) <= size * size;
   }
 

@@ -6,7 +6,6 @@
 namespace tenon::cpu::TENON_ISA {
 namespace {
 
-constexpr double qr_epsilon = 0x1p-53;
 
 struct Bidiagonal {
   double *d, *e;  // e above d
@@ -107,17 +106,17 @@ struct Chase {
   }
 
   double shift(double tolerance, double least, double largest) const {
-    if (static_cast<double>(size) * tolerance * (least / largest) <= qr_epsilon) return 0;
+    if (static_cast<double>(size) * tolerance * (least / largest) <= unit_roundoff) return 0;
     const double found = least_of_pair(at(size - 2), beside(size - 2), at(size - 1));
     const double ratio = found / __builtin_fabs(at(0));
-    return ratio * ratio < qr_epsilon ? 0 : found;
+    return ratio * ratio < unit_roundoff ? 0 : found;
   }
 };
 
 /// Makes d the singular values, some of them negative.
 template <class T>
 void make_diagonal(const Bidiagonal& b, const Sides<T>& sides) {
-  constexpr double tolerance = 64 * qr_epsilon, least_ratio = 1e-100;
+  constexpr double tolerance = 64 * unit_roundoff, least_ratio = 1e-100;
   const double tiny = size_of(b.d, b.e, b.n) * least_ratio;
   long rotations = 12 * b.n * b.n;  // at most
   long first_before = -1, last_before = -1;

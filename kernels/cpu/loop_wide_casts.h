@@ -45,31 +45,55 @@ TENON_INLINE bool fit_doubles(const T* a, long n) {
   return others == 0;
 }
 
-/// Cuts floats to integers of 32 bits, of which To keeps the low ones, as many as fill vectors: how many
-/// those were. What does not fit becomes the least integer, as the instruction of x86 has it.
-template <class To, class From, class Out>
-TENON_INLINE long cut_vectors(const From* a, long n, Out* out) {
-#ifdef __SSE2__
-  using L = Lanes<From>;
-  typedef std::int32_t Whole __attribute__((vector_size(L::count * 4)));
-  typedef Whole Unaligned __attribute__((aligned(4), may_alias));
-  constexpr bool is_whole = std::is_same_v<Out, std::int32_t> && std::is_same_v<To, Out>;
-  constexpr long at_once = is_whole ? L::count : 64;
-  std::int32_t cut[at_once];
-  long i = 0;
-  for (; i + at_once <= n; i += at_once) {
-    std::int32_t* to = cut;
-    if constexpr (is_whole) to = out + i;
-    for (long j = 0; j < at_once; j += L::count)
-      *reinterpret_cast<Unaligned*>(to + j) = __builtin_convertvector(L::load(a + i + j), Whole);
-    if constexpr (!is_whole)
-      for (long j = 0; j < at_once; j++) out[i + j] = static_cast<Out>(static_cast<To>(cut[j]));
-  }
-  return i;
-#else
-  return 0;
-#endif
+/// Cuts a vector of floats to integers of 32 bits; what does not fit becomes the least one.
+#if defined(__AVX512F__)
+#define TENON_CUTS_VECTORS
+TENON_INLINE void cut_vector(const float* a, std::int32_t* to) {
+  _mm512_storeu_si512(to, _mm512_cvttps_epi32(_mm512_loadu_ps(a)));
 }
+TENON_INLINE void cut_vector(const double* a, std::int32_t* to) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvttpd_epi32(_mm512_loadu_pd(a)));
+}
+#elif defined(__AVX2__) && TENON_VL == 8
+#define TENON_CUTS_VECTORS
+TENON_INLINE void cut_vector(const float* a, std::int32_t* to) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_cvttps_epi32(_mm256_loadu_ps(a)));
+}
+TENON_INLINE void cut_vector(const double* a, std::int32_t* to) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvttpd_epi32(_mm256_loadu_pd(a)));
+}
+#elif defined(__SSE2__) && TENON_VL == 4
+#define TENON_CUTS_VECTORS
+TENON_INLINE void cut_vector(const float* a, std::int32_t* to) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_cvttps_epi32(_mm_loadu_ps(a)));
+}
+TENON_INLINE void cut_vector(const double* a, std::int32_t* to) {
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_cvttpd_epi32(_mm_loadu_pd(a)));
+}
+#endif
+
+/// Cuts floats to integers of 32 bits, of which To keeps the low ones, as many as fill vectors: how many
+/// those were.
+template <class To, class From, class Out>
+TENON_INLINE long cut_vectors([[maybe_unused]] const From* a, [[maybe_unused]] long n,
+                              [[maybe_unused]] Out* out) {
+  long i = 0;
+#ifdef TENON_CUTS_VECTORS
+  constexpr bool is_whole = std::is_same_v<Out, std::int32_t> && std::is_same_v<To, Out>;
+  constexpr long lanes = Lanes<From>::count, at_once = is_whole ? lanes : 64;
+  [[maybe_unused]] std::int32_t cut[at_once];
+  for (; i + at_once <= n; i += at_once) {
+    if constexpr (is_whole) {
+      cut_vector(a + i, out + i);
+    } else {
+      for (long j = 0; j < at_once; j += lanes) cut_vector(a + i + j, cut + j);
+      for (long j = 0; j < at_once; j++) out[i + j] = static_cast<Out>(static_cast<To>(cut[j]));
+    }
+  }
+#endif
+  return i;
+}
+#undef TENON_CUTS_VECTORS
 
 }  // namespace
 }  // namespace tenon::cpu::TENON_ISA

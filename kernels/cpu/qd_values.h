@@ -73,7 +73,7 @@ inline double guess_shift(const Squares& b, long last, double bound) {
   return guess > 0 ? guess : (bound < least ? bound : least) / 4;
 }
 
-constexpr double qd_epsilon = 0x1p-53, much_less = 1e-28;  // of a square: the root changes in its last digits
+constexpr double much_less = 1e-28;  // of a square: the root changes in its last digits
 
 /// Rows that fell apart from those after them, and the shifts made until then.
 struct QdBlock {
@@ -96,7 +96,7 @@ inline bool find_bidiagonal_values(double* d, const double* e, long n, Space spa
     b.e[i] = e[i] * e[i];
     size = size < b.e[i] ? b.e[i] : size;
   }
-  const double nothing = size * qd_epsilon * qd_epsilon / 16;
+  const double nothing = size * unit_roundoff * unit_roundoff / 16;
   long passes = passes_each * n, count = 1, last = n - 1;
   blocks[0] = {0, 0};
   bool is_new = true;
@@ -146,7 +146,7 @@ inline bool find_bidiagonal_values(double* d, const double* e, long n, Space spa
       if (more == 0) return false;
       // Where only the last pivot is negative, the shift and it are a lower bound.
       const bool is_late = found.least >= 0 && found.last < 0 && more + found.last > 0;
-      more = failures > 1 ? 0 : is_late ? (more + found.last) * (1 - 4 * qd_epsilon) : more / 4;
+      more = failures > 1 ? 0 : is_late ? (more + found.last) * (1 - 4 * unit_roundoff) : more / 4;
     }
     shift += more;
     b.copy(next, first, last);

@@ -153,13 +153,16 @@ class Block {
     return {b_of(panel, k) + (t - t_begin) * rows * step, step, rows * step};
   }
 
-  // Of the row tiles from t on, before t_end, how many have its height and may be run by one call?
+  // Of the row tiles from t on, before t_end, how many have its height, and rows at one distance where the
+  // kernels make use of that? One call may run those.
   long tiles_together(long t, long t_end) const {
     const long of_height = t < tiles_.taller ? smaller(t_end, tiles_.taller) : t_end;
-    const long rows = tiles_.rows_of(t) * (of_height - t);
-    const long row = tiles_.first(t) - first_row_;
-    const bool alike = tile_rows <= 8 || common_stride(offsets_.a + row, static_cast<int>(rows)) != 0;
-    return alike ? of_height - t : 1;
+    if (!uses_stride) return of_height - t;
+    const long height = tiles_.rows_of(t), rows = height * (of_height - t);
+    const long* const row = offsets_.a + tiles_.first(t) - first_row_;
+    long even = height < 2 ? 1 : 2;
+    while (even < rows && even > 1 && row[even] - row[even - 1] == row[1] - row[0]) even++;
+    return larger(1, even / height);
   }
 
   // Row tiles [t, t + count), which tiles_together allows, x panels [panel, panel_end), written to `out`
@@ -311,9 +314,11 @@ class Block {
     return g_.b + panel * g_.b_panel_stride + (k.run * rows(g_.run_length) + rows(k.start)) * g_.b_row_stride;
   }
 
+  static constexpr bool uses_stride = tile_rows > 8;  // do the kernels?
+
   // The distance of the rows where it is the same for all and the kernels make use of that, else 0.
   static long common_stride(const long* row, int rows) {
-    if (tile_rows <= 8 || rows == 1) return 0;
+    if (!uses_stride || rows == 1) return 0;
     const long stride = row[1] - row[0];
     for (int i = 2; i < rows; i++) {
       if (row[i] - row[i - 1] != stride) return 0;

@@ -106,13 +106,15 @@ struct Scaled {
   }
 };
 
-/// Numbers of the values, and the values, in their order.
+/// Numbers of the values, and the values, in their order; of equal ones the first found comes first.
 template <class T, class Before>
 const std::int32_t* sort(const double* found, long count, double scale, T* values, Space& room,
                          Before before) {
   auto* const order = room.take<std::int32_t>(count);
   std::iota(order, order + count, 0);
-  std::sort(order, order + count, [&](std::int32_t a, std::int32_t b) { return before(found[a], found[b]); });
+  std::sort(order, order + count, [&](std::int32_t a, std::int32_t b) {
+    return before(found[a], found[b]) || (a < b && !before(found[b], found[a]));
+  });
   for (long i = 0; i < count; ++i) values[i] = static_cast<T>(found[order[i]] * scale);
   return order;
 }

@@ -49,7 +49,8 @@ struct Space {
   }
 };
 
-inline constexpr int sweeps_at_once = 16;  // of rotations
+inline constexpr double unit_roundoff = 0x1p-53;  // of f64
+inline constexpr int sweeps_at_once = 16;         // of rotations
 
 /// What the kernels of one instruction set find, in no order, of numbers whose squares are finite. Vectors
 /// are of T; everything else is computed in f64.

@@ -36,8 +36,8 @@ bool runs_byte_dot();
 bool runs_split_bytes();
 
 /// The operands of one row tile, or of several of one height, and some consecutive column panels. Offsets and
-/// strides count words of four bytes: an element in float32, a pair of 16-bit ones. partial, residual, added, rounded, bias,
-/// those of integers and codes move on by panel_cols with each panel, c by c_panel_stride.
+/// strides count words of four bytes: an element in float32, a pair of 16-bit ones. partial, residual, added,
+/// rounded, bias, those of integers and codes move on by panel_cols with each panel, c by c_panel_stride.
 struct Tile {
   const float* a;
   const long* a_row;
@@ -78,8 +78,8 @@ struct Tile {
   const float* later = nullptr;
   long later_step = 0;
   long later_share = 0;  // words from what one row tile brings to what the next one does
-  int last_lanes = VL;  // of the last vector of columns, what lies inside the result
-  long row_tiles = 1;   // the offsets of their rows follow each other
+  int last_lanes = VL;   // of the last vector of columns, what lies inside the result
+  long row_tiles = 1;    // the offsets of their rows follow each other
 
   /// To a row tile so many rows further on, and what it brings to the cache.
   TENON_INLINE void move(long rows, long later_words) {

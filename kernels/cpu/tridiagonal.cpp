@@ -108,7 +108,7 @@ void find_eigen(const SpectrumTask<T>& task) {
   double *const d = task.values, *const e = space.take<double>(n), *const factors = space.take<double>(n);
   copy_lower_triangle(task.x, a);
   make_tridiagonal(a, d, e, factors, space);
-  const double tiny = size_of(d, e, n) * ql_epsilon * ql_epsilon;
+  const double tiny = size_of(d, e, n) * unit_roundoff * unit_roundoff;
   if (!task.right) {
     for (long i = 0; i < n - 1; i++) e[i] *= e[i];
     return find_values(ValuesOnly{tiny}, d, e, n);

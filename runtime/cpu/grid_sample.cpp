@@ -77,7 +77,7 @@ std::vector<Candidate> lower_grid_sample(const Planner& planner, const Group& gr
   const Node& node = group.node();
   const auto* op = node.as<GridSample>();
   const Shape& x = node.input(0)->shape();
-  constexpr std::int64_t most_pixels = 1 << 24;  // whose places and numbers floats and int32 hold
+  constexpr std::int64_t most_pixels = 1 << 24;  // whose numbers a float holds
   const DType dtype = node.input(0)->dtype();
   if (!op || x.size() != 4 || (dtype != DType::f32 && dtype != DType::f64) ||
       x[2].value() * x[3].value() >= most_pixels || numel(x) == 0 || numel(node.output()->shape()) == 0)

@@ -107,6 +107,11 @@ const Kind kinds[] = {
      [](long i, long j, double random) {
        return graded(60 - std::min(i, 60L), 60 - std::min(j, 60L), random);
      }},
+    {"a one beside what is nothing",
+     [](long i, long j, double) {
+       const bool is_near = i > 0 && j > 0 && std::abs(i - j) <= 1;
+       return i + j == 0 ? 1.0 : is_near ? (i == j ? 2e-310 : -1e-310) : 0.0;
+     }},
     {"with columns of zeros", [](long, long j, double random) { return j % 3 == 1 ? 0.0 : random; }},
     {"tridiagonal", [](long i, long j, double) { return i == j                 ? 2.0
                                                         : std::abs(i - j) == 1 ? -1.0

@@ -24,8 +24,9 @@ TEST(Products, EveryTypeAndShape) {
       expect_same_on(graph_of_product("matmul", a, b, c, dtype),
                      {random_tensor(dtype, a, 1), random_tensor(dtype, b, 2)});
     };
-    for (const std::int64_t n : {1, 5, 16, 67}) {
+    for (const std::int64_t n : {1, 5, 8, 16, 24, 67}) {
       check({3, 40}, {40, n}, {3, n});
+      check({50, n, n}, {50, n, n}, {50, n, n});
       check({70, 130}, {130, n}, {70, n});
       check({1, 33}, {33, n}, {1, n});
       check({2, 3, 17, 9}, {2, 3, 9, n}, {2, 3, 17, n});
@@ -35,7 +36,7 @@ TEST(Products, EveryTypeAndShape) {
 }
 
 TEST(Products, OfViewsAndWithBias) {
-  for (const DType dtype : {DType::f64, DType::i32, DType::i64}) {
+  for (const DType dtype : dtypes) {
     expect_same_on(
         graph_of_product("linear", {6, 33}, {19, 33}, {6, 19}, dtype, "%b", {19}),
         {random_tensor(dtype, {6, 33}, 1), random_tensor(dtype, {19, 33}, 2), random_tensor(dtype, {19}, 3)});
