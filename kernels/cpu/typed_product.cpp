@@ -1,4 +1,4 @@
-// Products of float64 and integers: columns shared out among threads.
+// Products of float64 and integers: columns, and rows of small ones, shared out among threads.
 #include "kernels/cpu/typed_product.h"
 
 #include <algorithm>
@@ -34,12 +34,18 @@ void typed_product(const TypedProduct<T>& product, std::byte* scratch, ThreadPoo
   }
   const long even = (all.N / pool.threads() + 63) / 64 * 64, width = std::clamp(even, 64L, typed_columns);
   const long chunks = (all.N + width - 1) / width;
-  pool.parallel_for(all.batch * chunks, [&](long chunk, int thread) {
+  constexpr long least_rows = 240;  // whole tiles, whatever their height
+  const long share = (all.M / pool.threads() + least_rows) / least_rows * least_rows;
+  const long height = all.is_small() && share < all.M ? share : std::max(1L, all.M);
+  const long row_chunks = std::max(1L, (all.M + height - 1) / height);
+  pool.parallel_for(all.batch * row_chunks * chunks, [&](long chunk, int thread) {
     TypedProduct<T> p = all;
-    const long i = chunk / chunks, first = chunk % chunks * width;
-    p.a += i * p.a_batch;
+    const long i = chunk / chunks / row_chunks, m = chunk / chunks % row_chunks * height;
+    const long first = chunk % chunks * width;
+    p.M = std::min(height, all.M - m);
+    p.a += i * p.a_batch + m * p.a_row;
     p.b += i * p.b_batch;
-    p.c += i * p.c_batch;
+    p.c += i * p.c_batch + m * p.c_row;
     T* const work = reinterpret_cast<T*>(scratch) + typed_work_size * thread;
     columns(TypedColumns<T>{&p, first, std::min(p.N, first + width), work});
   });
