@@ -36,7 +36,7 @@ Results value_and_place(Call& call, const Ref& x, std::int64_t axis, Ref value, 
 /// A rank-0 tensor counts as a vector of one element.
 Ref at_least_vector(const Ref& x) { return x.rank() == 0 ? reshape(x, {Dim(1)}) : x; }
 
-/// Element `rank` (one for each line, as an index of size 1 along the axis) of the sorted lines.
+/// Element `rank` (one for each line, as an index of size 1 along the axis; counted from 0) of the sorted lines.
 std::vector<Ref> ranked(const Ref& x, std::int64_t axis, const Ref& rank) {
   const auto sorted = apply_all(Sort{.axis = axis}, std::array{x});
   Shape shape = without_axis(x.shape(), axis);
@@ -44,12 +44,12 @@ std::vector<Ref> ranked(const Ref& x, std::int64_t axis, const Ref& rank) {
   return {taken(sorted[0]), taken(sorted[1])};
 }
 
-/// Element `rank` of the sorted lines, counted from 1.
-std::vector<Ref> ranked(const Ref& x, std::int64_t axis, const Dim& rank) {
+/// The k-th smallest element of the lines, counted from 1.
+std::vector<Ref> kth_smallest(const Ref& x, std::int64_t axis, const Dim& k) {
   const auto first =
-      apply_all(TopK{.k = rank, .axis = axis, .largest = false, .sorted = false}, std::array{x});
+      apply_all(TopK{.k = k, .axis = axis, .largest = false, .sorted = false}, std::array{x});
   const Shape shape = without_axis(x.shape(), axis);
-  const auto last = [&](const Ref& y) { return reshape(slice(y, axis, rank - 1, rank), shape); };
+  const auto last = [&](const Ref& y) { return reshape(slice(y, axis, k - 1, k), shape); };
   return {last(first[0]), last(first[1])};
 }
 
@@ -61,7 +61,7 @@ std::vector<Ref> median_of(const Ref& x, std::int64_t axis, bool skip_nan) {
     const Ref last = maximum(numbers - 1.0, numbers.literal(0));
     return ranked(x, axis, apply(FloorDiv{}, {last, numbers.literal(2)}));
   }
-  auto found = ranked(x, axis, floor_div(x.shape()[at(axis)] - 1, Dim(2)) + 1);
+  auto found = kth_smallest(x, axis, floor_div(x.shape()[at(axis)] - 1, Dim(2)) + 1);
   if (!may_be_nan) return found;
   const Ref is_nan = apply(IsNan{}, {x}), has_nan = any(is_nan, {axis}, false);
   found[0] = where(has_nan, x.literal(std::numeric_limits<double>::quiet_NaN()), found[0]);
@@ -97,7 +97,7 @@ Results kthvalue(Call& call) {
   const Ref given = call.tensor("self");
   const Ref x = at_least_vector(given);
   const std::int64_t axis = normalize_axis(call.integer("dim", -1), x.rank());
-  const auto found = ranked(x, axis, call.size("k"));
+  const auto found = kth_smallest(x, axis, call.size("k"));
   if (given.rank() == 0)
     return call.ignore({"keepdim"}), std::vector{reshape(found[0], {}), reshape(found[1], {})};
   return value_and_place(call, x, axis, found[0], found[1]);

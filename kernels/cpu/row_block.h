@@ -1,0 +1,353 @@
+// A block of rows of a product: where its rows lie, and calls of the register tile for some of them. Part of
+// row_gemm.cpp, built once per ISA.
+#pragma once
+#include "kernels/cpu/coded_rows.h"
+#include "kernels/cpu/packed_runs.h"
+#include "kernels/cpu/row_gemm.h"
+#include "kernels/cpu/row_walk.h"
+#include "kernels/cpu/simd_half.h"
+#include "kernels/cpu/tile_kernel.h"
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+constexpr long max_block_rows = 240;
+// Runs of A in bfloat16 that a tile may read as they lie.
+constexpr long max_runs_in_place = 64;
+// The hot tile that a hook sees: this many panels by about this many rows.
+constexpr long hook_panels = 4;
+constexpr long hook_rows = tile_rows > 8 ? tile_rows : 4 * tile_rows;
+constexpr long hook_cols = hook_panels * panel_cols;
+
+constexpr long smaller(long a, long b) { return a < b ? a : b; }
+constexpr long larger(long a, long b) { return a > b ? a : b; }
+constexpr long pieces_of(long whole, long piece) { return (whole + piece - 1) / piece; }
+
+// A block of k: runs [run, run + runs), each cut to [start, start + length).
+struct DepthBlock {
+  long run;
+  long runs;
+  long start;
+  long length;
+  bool first;
+  bool last;
+};
+
+// Offsets of one block of rows.
+struct BlockRows {
+  long a[max_block_rows];
+  long c[max_block_rows];
+  long residual[max_block_rows];
+  long added[max_block_rows];
+};
+
+// Words of B that a later tile reads (Tile::later).
+struct Later {
+  const float* begin = nullptr;
+  long step = 0;
+  long share = 0;  // Tile::later_share
+};
+
+struct Columns {
+  long first;
+  long count;
+};
+
+TileForm form_of(const RowGemm& g) {
+  if (g.b_type == DType::f16) return TileForm::f16;
+  if (g.b_type == DType::i8) return g.rest ? TileForm::split_bytes : TileForm::bytes;
+  if (g.group != 0) return g.group == 4 ? TileForm::groups4 : TileForm::groups8;
+  if (g.b_type != DType::bf16) return TileForm::f32;
+  const bool pairs_fit = g.runs == 1 || g.run_length <= RowGemm::max_depth;
+  const bool a_is_bf16 = g.a_is_bf16 || g.a_halves;
+  return a_is_bf16 && pairs_fit && runs_tile(TileForm::bf16_dot) ? TileForm::bf16_dot : TileForm::bf16;
+}
+
+// Is A bfloat16 in memory, pair by pair as the tile of pairs reads it?
+bool lies_in_pairs(const RowGemm& g) {
+  if (!g.a_halves || form_of(g) != TileForm::bf16_dot || g.runs > max_runs_in_place) return false;
+  if (reinterpret_cast<std::uintptr_t>(g.a_halves) % alignof(float) != 0) return false;
+  long odd = g.run_length | g.a_rows.x_stride | g.a_rows.y_stride | g.a_rows.n_stride;
+  for (long s = 0; g.run_offsets && s < g.runs; s++) odd |= g.run_offsets[s];
+  return odd % 2 == 0;
+}
+
+// Must rows of A be written as the tile reads them?
+bool packs_rows(const RowGemm& g) {
+  if (g.a_halves) return !lies_in_pairs(g);
+  return form_of(g) == TileForm::bf16_dot;
+}
+
+// Words of a run of packed rows: pairs, or floats, of which a last one may be zero.
+long packed_run(const RowGemm& g, const DepthBlock& k) {
+  const long pairs = PanelRows(g.b_type, panel_cols, k.length).per_run;
+  return form_of(g) == TileForm::bf16_dot ? pairs : 2 * pairs;
+}
+
+// Words between two packed rows: rows a power of two apart would meet in few sets of the cache.
+long packed_pitch(const RowGemm& g, const DepthBlock& k) { return k.runs * packed_run(g, k) + VL; }
+
+// Do tiles make codes of their sums? Those of bytes are never cut.
+bool makes_codes(const RowGemm& g) {
+  return g.integers && (g.rest || runs_byte_dot()) && makes_codes_of_sums(g.epilogue);
+}
+
+class Block {
+ public:
+  Block(const RowGemm& g, const RowTiles& tiles, long tile_begin, long tile_end)
+      : g_(g), tiles_(tiles), form_(form_of(g)), first_row_(tiles.first(tile_begin)) {
+    const long rows = tiles.first(tile_end) - first_row_;
+    const bool in_pairs = lies_in_pairs(g);
+    each_row(g.a_rows, rows, [&](long i, long offset) { offsets_.a[i] = in_pairs ? offset / 2 : offset; });
+    if (in_pairs) {
+      pairs_in_place_ = reinterpret_cast<const float*>(g.a_halves);
+      for (long s = 0; s < g.runs; s++) pair_offsets_[s] = g.run_offsets ? g.run_offsets[s] / 2 : 0;
+    }
+    const Epilogue& e = g.epilogue;
+    const long c_stride = makes_codes(g) ? e.codes->stride : g.c_stride;
+    each_row(g.c_rows, rows, [&](long i, long row) { offsets_.c[i] = row * c_stride; });
+    if (e.rounded)
+      each_row(g.c_rows, rows,
+               [&](long i, long row) { offsets_.added[i] = row * e.rounded_residual_stride; });
+    if (e.residual) {
+      each_row(g.c_rows, rows, [&](long i, long row) {
+        offsets_.residual[i] = (e.residual_rows ? e.residual_rows[row] : row) * e.residual_stride;
+      });
+    }
+    if (e.added)
+      each_row(g.c_rows, rows, [&](long i, long row) { offsets_.added[i] = row * e.added_stride; });
+  }
+
+  // Writes the rows' part of this depth to `packed`, as the tile reads it.
+  void pack_rows(const DepthBlock& k, long rows, float* packed) {
+    const long pitch = packed_pitch(g_, k);
+    const long words = packed_run(g_, k);
+    for (long i = 0; i < rows; i++) {
+      for (long s = 0; s < k.runs; s++) {
+        const long from = offsets_.a[i] + (g_.run_offsets ? g_.run_offsets[k.run + s] : 0) + k.start;
+        float* const to = packed + i * pitch + s * words;
+        if (!g_.a_halves)
+          pack_pairs(g_.a + from, k.length, to);
+        else if (form_ == TileForm::bf16_dot)
+          copy_pairs(g_.a_halves + from, k.length, to);
+        else
+          widen_run(g_.a_halves + from, k.length, to);
+      }
+      offsets_.a[i] = i * pitch;
+    }
+    packed_ = packed;
+  }
+
+  // Of the rows of this depth in a panel, the share of row tile t of t_end - t_begin.
+  Later share_of(long panel, const DepthBlock& k, long t, long t_begin, long t_end) const {
+    const long rows = k.runs * PanelRows(g_.b_type, panel_cols, k.length).per_run;
+    const long step = (g_.b_row_stride + t_end - t_begin - 1) / (t_end - t_begin);
+    return {b_of(panel, k) + (t - t_begin) * rows * step, step, rows * step};
+  }
+
+  // Of the row tiles from t on, before t_end, how many have its height, and rows at one distance where the
+  // kernels make use of that? One call may run those.
+  long tiles_together(long t, long t_end) const {
+    const long of_height = t < tiles_.taller ? smaller(t_end, tiles_.taller) : t_end;
+    if (!uses_stride) return of_height - t;
+    const long height = tiles_.rows_of(t), rows = height * (of_height - t);
+    const long* const row = offsets_.a + tiles_.first(t) - first_row_;
+    long even = height < 2 ? 1 : 2;
+    while (even < rows && even > 1 && row[even] - row[even - 1] == row[1] - row[0]) even++;
+    return larger(1, even / height);
+  }
+
+  // Row tiles [t, t + count), which tiles_together allows, x panels [panel, panel_end), written to `out`
+  // (null: to C) with row stride out_stride.
+  void run(long t, long count, long panel, long panel_end, const DepthBlock& k, float* out, long out_stride,
+           Later later = {}) const {
+    const long row = tiles_.first(t) - first_row_;
+    const int rows = static_cast<int>(tiles_.rows_of(t));
+    const long col = panel * panel_cols;
+    const Epilogue& e = g_.epilogue;
+    const bool rounds = e.rounded && k.last;
+    alignas(64) float sums[tile_rows * panel_cols];  // of a tile that is written in 16 bits
+    const bool tile_is_sums = rounds && g_.c_halves;
+    if (tile_is_sums) {
+      out = sums;
+      out_stride = panels_at_once(rows) * panel_cols;
+    }
+    long out_row[hook_rows];
+    if (out) {
+      const long out_rows = tile_is_sums ? rows : rows * count;
+      for (long i = 0; i < out_rows; i++) out_row[i] = i * out_stride;
+    }
+    RoundedTile rounded{};
+    Tile tile{};
+    if (rounds) {
+      rounded.residual = e.rounded_residual ? e.rounded->further(e.rounded_residual, col) : nullptr;
+      rounded.residual_rows = offsets_.added + row;
+      if (g_.c_halves) {
+        rounded.halves = g_.c_halves + col;
+        rounded.halves_rows = offsets_.c + row;
+        tile.c_panel_stride = 0;
+      }
+      tile.rounding = e.rounded;
+      tile.rounded = &rounded;
+    }
+    tile.row_tiles = count;
+    tile.a_row = offsets_.a + row;
+    if (packed_) {
+      tile.a = packed_;
+      tile.runs = 1;
+      tile.run_length = packed_pitch(g_, k) - VL;
+    } else if (pairs_in_place_) {
+      tile.a = pairs_in_place_ + k.start / 2;
+      tile.runs = k.runs;
+      tile.run_offsets = pair_offsets_ + k.run;
+      tile.run_length = k.length / 2;
+    } else {
+      tile.a = g_.a + k.start;
+      tile.runs = k.runs;
+      tile.run_offsets = g_.run_offsets ? g_.run_offsets + k.run : nullptr;
+      tile.run_length = k.length;
+    }
+    tile.a_stride = common_stride(tile.a_row, rows);
+    tile.b = b_of(panel, k);
+    tile.rest = g_.rest;
+    tile.panel = panel;
+    tile.later = later.begin;
+    tile.later_step = later.step;
+    tile.later_share = later.share;
+    tile.b_row_stride = g_.b_row_stride;
+    tile.b_panel_stride = g_.b_panel_stride;
+    tile.c = out ? out : g_.c + col;
+    tile.c_row = out ? out_row : offsets_.c + row;
+    // The residual may be C's own memory, which the first block writes.
+    if (k.first) {
+      tile.residual = e.residual ? e.residual + col : nullptr;
+      tile.residual_row = offsets_.residual + row;
+    } else {
+      tile.partial = g_.c + col;
+      tile.partial_row = offsets_.c + row;
+    }
+    if (g_.integers) {
+      tile.integer_offsets = g_.integers->offsets + col;
+      tile.integer_scales = g_.integers->scales + col;
+    }
+    if (k.last) {
+      tile.bias = e.bias ? e.bias + col : nullptr;
+      tile.activation = e.activation;
+      tile.added = e.added ? e.added + col : nullptr;
+      tile.added_row = offsets_.added + row;
+    }
+    if (makes_codes(g_)) {
+      tile.codes = e.codes;
+      const long first = g_.hook_row * e.codes->stride + g_.hook_col + col;
+      tile.codes_to = e.codes->to + first;
+      if (e.codes->residual) tile.residual_codes = e.codes->residual->from + first;
+    }
+    // Whole panels, as many at once as the kernel takes; then those one by one; then a last narrow one.
+    const long whole = smaller(panel_end, g_.cols / panel_cols) - panel;
+    const long together = whole - whole % panels_at_once(rows);
+    run_whole(tile, rounded, rows, together);
+    if (together < whole) run_whole(tile, rounded, rows, whole - together);
+    if (whole < panel_end - panel) {
+      const int cols = static_cast<int>(g_.cols % panel_cols);
+      const int vectors = (cols + VL - 1) / VL;
+      tile.panels = 1;
+      tile.last_lanes = cols - (vectors - 1) * VL;
+      tile_kernel(form_, {rows, vectors, tile.a_stride != 0})(tile);
+    }
+  }
+
+  // Runs the hook over row tile t, where it was written: to `hot`, or else to C.
+  void finish_tile(float* hot, long hot_stride, long t, Columns cols) const {
+    const long row = tiles_.first(t);
+    float* const c = hot ? hot : g_.c + offsets_.c[row - first_row_] + cols.first;
+    g_.epilogue.hook(g_.epilogue.context, c, hot ? hot_stride : g_.c_stride, g_.hook_row + row,
+                     tiles_.rows_of(t), g_.hook_col + cols.first, cols.count);
+  }
+
+  // Runs the hook over the hot tile and stores it.
+  void finish_hot_tile(float* hot, long t_begin, long t_end, Columns cols) const {
+    const long row = tiles_.first(t_begin);
+    const long rows = tiles_.first(t_end) - row;
+    if (g_.epilogue.hook) {
+      g_.epilogue.hook(g_.epilogue.context, hot, hook_cols, g_.hook_row + row, rows, g_.hook_col + cols.first,
+                       cols.count);
+    }
+    if (g_.hook_stores) return;
+    for (long i = 0; i < rows; i++) {
+      const long at = offsets_.c[row - first_row_ + i] + cols.first;
+      const float* h = hot + i * hook_cols;
+      long j = 0;
+      if (g_.c_halves) {
+        narrow_row(h, cols.count, g_.c_halves + at);
+        continue;
+      }
+      float* c = g_.c + at;
+      for (; j + VL <= cols.count; j += VL) store(c + j, load(h + j));
+      const int tail = static_cast<int>(cols.count - j);
+      if (tail > 0) store_partial(c + j, load_partial(h + j, tail), tail);
+    }
+  }
+
+ private:
+  // Calls body(i, where row first_row_ + i lies).
+  template <class Body>
+  void each_row(const RowMap& map, long rows, Body body) const {
+    if (map.linear()) {
+      for (long i = 0; i < rows; i++) body(i, (first_row_ + i) * map.x_stride);
+    } else {
+      RowWalk walk(map, first_row_);
+      for (long i = 0; i < rows; i++) body(i, walk.next());
+    }
+  }
+
+  // Where a panel's rows of this depth begin.
+  const float* b_of(long panel, const DepthBlock& k) const {
+    const auto rows = [&](long length) { return PanelRows(g_.b_type, panel_cols, length).per_run; };
+    return g_.b + panel * g_.b_panel_stride + (k.run * rows(g_.run_length) + rows(k.start)) * g_.b_row_stride;
+  }
+
+  static constexpr bool uses_stride = tile_rows > 8;  // do the kernels?
+
+  // The distance of the rows where it is the same for all and the kernels make use of that, else 0.
+  static long common_stride(const long* row, int rows) {
+    if (!uses_stride || rows == 1) return 0;
+    const long stride = row[1] - row[0];
+    for (int i = 2; i < rows; i++) {
+      if (row[i] - row[i - 1] != stride) return 0;
+    }
+    return stride;
+  }
+
+  // Runs `panels` whole panels and moves the tile on past them.
+  void run_whole(Tile& tile, RoundedTile& rounded, int rows, long panels) const {
+    if (panels == 0) return;
+    tile.panels = panels;
+    const int at_once = panels % panels_at_once(rows) == 0 ? panels_at_once(rows) : 1;
+    tile_kernel(form_, {rows, at_once * panel_vectors, tile.a_stride != 0})(tile);
+    const long cols = panels * panel_cols;
+    tile.b += panels * tile.b_panel_stride;
+    tile.panel += panels;
+    tile.c += panels * tile.c_panel_stride;
+    if (tile.partial) tile.partial += cols;
+    if (tile.bias) tile.bias += cols;
+    if (tile.integer_scales) tile.integer_offsets += cols, tile.integer_scales += cols;
+    if (tile.codes_to) tile.codes_to += cols;
+    if (tile.residual_codes) tile.residual_codes += cols;
+    if (tile.residual) tile.residual += cols;
+    if (tile.added) tile.added += cols;
+    if (rounded.residual) rounded.residual = tile.rounding->further(rounded.residual, cols);
+    if (rounded.halves) rounded.halves += cols;
+  }
+
+  const RowGemm& g_;
+  const RowTiles& tiles_;
+  TileForm form_;
+  long first_row_;
+  const float* packed_ = nullptr;          // rows of A that pack_rows wrote
+  const float* pairs_in_place_ = nullptr;  // A where lies_in_pairs
+  long pair_offsets_[max_runs_in_place];   // of its runs, in words
+  BlockRows offsets_;
+};
+
+}  // namespace
+}  // namespace tenon::cpu::TENON_ISA
