@@ -29,23 +29,23 @@ void pause() {
 // The caller spins about 10 us and then yields: the scheduler may have put the woken worker on the caller's
 // core.
 constexpr int caller_spins = 400;
-// Outside of a run a worker spins about 50 us before it parks.
+// A worker spins about 50 us before it yields in a run, or parks outside of one.
 constexpr int worker_spins = 2000;
-// A worker that waited so long for the scheduler while it had a chunk delays its loop.
+// A worker that has worked for so long yields before it takes another chunk: less than a slice of the
+// scheduler, at whose end it would lose its processor while it holds one.
+constexpr std::chrono::microseconds turn{250};
+// A worker that waited so long for the scheduler has a processor that others want, too.
 constexpr std::chrono::microseconds late{300};
-// The rest that follows, in waits of one of several threads: what it costs to run alone grows with them.
+// The rest that follows, in waits, and the longest one.
 constexpr int waits_of_rest = 8;
-
-std::int64_t nanoseconds(std::chrono::steady_clock::duration d) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
-}
+constexpr std::chrono::milliseconds longest_rest{200};
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) : shares_(static_cast<std::size_t>(threads)) {
+ThreadPool::ThreadPool(int threads)
+    : shares_(static_cast<std::size_t>(threads)), turns_(static_cast<std::size_t>(threads)) {
   TENON_CHECK(threads >= 1);
   record_.resize(static_cast<std::size_t>(threads));
-  clocks_.resize(static_cast<std::size_t>(threads));
   workers_.reserve(static_cast<std::size_t>(threads) - 1);
   try {
     for (int i = 1; i < threads; i++) workers_.emplace_back([this, i] { work(i); });
@@ -54,14 +54,19 @@ ThreadPool::ThreadPool(int threads) : shares_(static_cast<std::size_t>(threads))
 }
 
 ThreadPool::~ThreadPool() {
-  stop_.store(true);
+  {
+    const std::lock_guard lock(rest_mutex_);
+    stop_.store(true);
+  }
+  stopped_.notify_all();
   wake();
   for (std::thread& t : workers_) t.join();
 }
 
 void ThreadPool::parallel_for(long chunks, Body body) {
   const bool alone = chunks <= 1 || workers_.empty() || chunks >= static_cast<long>(unclaimed_mask) ||
-                     workers_rest() || owned_.exchange(true, std::memory_order_acquire);
+                     resting_.load(std::memory_order_relaxed) == threads() - 1 ||
+                     owned_.exchange(true, std::memory_order_acquire);
   if (alone) {
     for (long c = 0; c < chunks; c++) body(c, 0);
     return;
@@ -97,21 +102,43 @@ ThreadPool::Clocks ThreadPool::Clocks::now() {
           std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec)};
 }
 
-// A worker that took long may have worked, or waited for the scheduler.
-void ThreadPool::notice_delay(int worker, std::chrono::steady_clock::time_point began) {
-  if (std::chrono::steady_clock::now() - began <= late) return;
-  Clocks& then = clocks_[static_cast<std::size_t>(worker)];
-  const Clocks now = Clocks::now();
-  const auto waited = std::min(now.wall - then.wall - (now.processor - then.processor), now.wall - began);
-  then = now;
-  if (waited > late)
-    rest_until_.store(nanoseconds(now.wall.time_since_epoch() + waited * waits_of_rest / threads()),
-                      std::memory_order_relaxed);
+// Done chunks of a worker or the caller, whose loop they may end.
+void ThreadPool::hand_in(int worker, long chunks, std::chrono::steady_clock::time_point began) {
+  const auto now = std::chrono::steady_clock::now();
+  if (recording_.load(std::memory_order_relaxed))
+    record_[static_cast<std::size_t>(worker)].push_back({worker, began, now});
+  // A worker that took long may have worked, or waited for the scheduler.
+  std::chrono::nanoseconds waited{0};
+  if (worker > 0 && now - began > late) {
+    const Clocks& then = turns_[static_cast<std::size_t>(worker)].began;
+    const Clocks clocks = Clocks::now();
+    waited = std::min(clocks.wall - then.wall - (clocks.processor - then.processor), clocks.wall - began);
+  }
+  finished_.fetch_add(chunks, std::memory_order_release);
+  if (waited > late) rest(worker, waited);
 }
 
-bool ThreadPool::workers_rest() const {
-  const std::int64_t until = rest_until_.load(std::memory_order_relaxed);
-  return until != 0 && nanoseconds(std::chrono::steady_clock::now().time_since_epoch()) < until;
+// Of a worker that holds no chunk.
+void ThreadPool::yield(int worker) {
+  const auto before = std::chrono::steady_clock::now();
+  sched_yield();
+  const Clocks after = turns_[static_cast<std::size_t>(worker)].began = Clocks::now();
+  if (after.wall - before > late) rest(worker, after.wall - before);
+}
+
+void ThreadPool::rest(int worker, std::chrono::nanoseconds waited) {
+  Turn& mine = turns_[static_cast<std::size_t>(worker)];
+  const bool again = std::chrono::steady_clock::now() - mine.rested < mine.rest;
+  mine.rest = std::min<std::chrono::nanoseconds>(
+      std::max(waited * waits_of_rest, again ? 2 * mine.rest : mine.rest.zero()), longest_rest);
+  resting_.fetch_add(1, std::memory_order_relaxed);
+  {
+    std::unique_lock lock(rest_mutex_);
+    stopped_.wait_for(lock, mine.rest, [this] { return stop_.load(std::memory_order_relaxed); });
+  }
+  resting_.fetch_sub(1, std::memory_order_relaxed);
+  mine.began = Clocks::now();
+  mine.rested = mine.began.wall;
 }
 
 void ThreadPool::run_chunk(long chunk, int worker) {
@@ -146,18 +173,19 @@ bool ThreadPool::claim(int worker, long& chunk) {
 }
 
 void ThreadPool::run_claimed_chunks(int worker) {
-  const bool recording = recording_.load(std::memory_order_relaxed);
-  std::chrono::steady_clock::time_point begin;
+  const Turn& mine = turns_[static_cast<std::size_t>(worker)];
+  const bool is_timed = worker > 0 || recording_.load(std::memory_order_relaxed);
+  std::chrono::steady_clock::time_point began;
   long done = 0;
-  for (long chunk; claim(worker, chunk); done++) {
-    if (done == 0 && (recording || worker > 0)) begin = std::chrono::steady_clock::now();
+  for (long chunk; claim(worker, chunk);) {
+    if (done == 0 && is_timed) began = std::chrono::steady_clock::now();
     run_chunk(chunk, worker);
+    done++;
+    if (worker == 0 || std::chrono::steady_clock::now() - mine.began.wall < turn) continue;
+    hand_in(worker, std::exchange(done, 0), began);
+    yield(worker);
   }
-  if (done == 0) return;
-  if (recording)
-    record_[static_cast<std::size_t>(worker)].push_back({worker, begin, std::chrono::steady_clock::now()});
-  if (worker > 0) notice_delay(worker, begin);
-  finished_.fetch_add(done, std::memory_order_release);
+  if (done > 0) hand_in(worker, done, began);
 }
 
 std::vector<WorkSpan> ThreadPool::take_record() {
@@ -174,14 +202,18 @@ bool ThreadPool::has_work(std::uint32_t seen) const {
 }
 
 void ThreadPool::work(int worker) {
-  clocks_[static_cast<std::size_t>(worker)] = Clocks::now();
+  Turn& mine = turns_[static_cast<std::size_t>(worker)];
+  mine.began = Clocks::now();
   for (std::uint32_t seen = 0; !stop_.load(std::memory_order_relaxed);) {
-    for (int spins = 0; !has_work(seen);) {
+    for (int spins = 1; !has_work(seen); spins++) {
       pause();
-      if (runs_.load(std::memory_order_relaxed) > 0 && !workers_rest()) continue;
-      if (++spins < worker_spins) continue;
-      park(seen);
-      clocks_[static_cast<std::size_t>(worker)] = Clocks::now();
+      if (spins % worker_spins != 0) continue;
+      if (runs_.load(std::memory_order_relaxed) > 0) {
+        yield(worker);
+      } else {
+        park(seen);
+        mine.began = Clocks::now();
+      }
     }
     seen = loop_.load(std::memory_order_seq_cst);
     run_claimed_chunks(worker);
@@ -191,8 +223,7 @@ void ThreadPool::work(int worker) {
 void ThreadPool::park(std::uint32_t seen_loop) {
   parked_.fetch_add(1, std::memory_order_seq_cst);
   const std::uint32_t seen = wake_count_.load(std::memory_order_seq_cst);
-  const bool idle = runs_.load(std::memory_order_seq_cst) == 0 || workers_rest();
-  if (!has_work(seen_loop) && idle) wake_count_.wait(seen);
+  if (!has_work(seen_loop) && runs_.load(std::memory_order_seq_cst) == 0) wake_count_.wait(seen);
   parked_.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -203,7 +234,7 @@ void ThreadPool::wake() {
 
 void ThreadPool::begin_run() {
   runs_.fetch_add(1, std::memory_order_seq_cst);
-  if (parked_.load(std::memory_order_seq_cst) > 0 && !workers_rest()) wake();
+  if (parked_.load(std::memory_order_seq_cst) > 0) wake();
 }
 
 void ThreadPool::end_run() { runs_.fetch_sub(1, std::memory_order_relaxed); }

@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <mutex>
@@ -13,7 +14,7 @@
 
 namespace tenon {
 
-/// When a thread of a pool worked on a loop; the caller is thread 0.
+/// When a thread of a pool worked on a loop without a break; the caller is thread 0.
 struct WorkSpan {
   int thread = 0;
   std::chrono::steady_clock::time_point begin, end;
@@ -24,10 +25,11 @@ struct WorkSpan {
 /// Use from several threads at once is safe: one caller has the workers, the others meanwhile run their loops
 /// alone, as does a parallel_for inside a parallel_for. Consecutive chunks are a thread's own: what a loop
 /// leaves in the cache of a core, the next one reads there. A thread that has none left claims those of
-/// others. A worker that the system does not schedule while it holds a chunk delays its loop; callers then
-/// run their loops alone for some time in proportion to that delay, and the workers park. Which thread runs a
-/// chunk changes from run to run; a body whose chunks are independent therefore computes the same numbers
-/// every time.
+/// others. A worker that the system does not schedule while it holds a chunk delays its loop. Workers
+/// therefore yield between chunks; where another program takes their processor, they rest: for a time in
+/// proportion to their wait, and twice as long where that happens soon again. The others do their part. Which
+/// thread runs a chunk changes from run to run; a body whose chunks are independent therefore computes the
+/// same numbers every time.
 class ThreadPool {
  public:
   /// threads >= 1. With 1 there are no workers and parallel_for is a plain loop. Where the system grants no
@@ -75,8 +77,9 @@ class ThreadPool {
   bool has_work(std::uint32_t seen) const;
   bool claim_of(int thread, long& chunk);
   bool claim(int worker, long& chunk);
-  void notice_delay(int worker, std::chrono::steady_clock::time_point began);
-  bool workers_rest() const;
+  void hand_in(int worker, long chunks, std::chrono::steady_clock::time_point began);
+  void yield(int worker);
+  void rest(int worker, std::chrono::nanoseconds waited);
   void park(std::uint32_t seen_loop);
   void wake();
 
@@ -95,16 +98,23 @@ class ThreadPool {
   alignas(64) std::atomic<bool> owned_{false};
   std::atomic<int> runs_{0};
   std::atomic<bool> stop_{false};
-  // What a worker's clocks showed when they were read last, to tell work from waiting for the scheduler.
+  // To tell work from waiting for the scheduler.
   struct Clocks {
     std::chrono::steady_clock::time_point wall;
     std::chrono::nanoseconds processor;
 
     static Clocks now();
   };
-  std::vector<Clocks> clocks_;  // of each thread, its own
-  // Until then callers run their loops alone; nanoseconds of the steady clock, 0: they do not.
-  std::atomic<std::int64_t> rest_until_{0};
+  // Each thread's own.
+  struct alignas(64) Turn {
+    Clocks began{};                                  // when it yielded or waited last
+    std::chrono::nanoseconds rest{0};                // the last one
+    std::chrono::steady_clock::time_point rested{};  // when it ended
+  };
+  std::vector<Turn> turns_;
+  std::atomic<int> resting_{0};
+  std::mutex rest_mutex_;
+  std::condition_variable stopped_;
   std::atomic<bool> recording_{false};
   std::vector<std::vector<WorkSpan>> record_;  // of each thread
   std::mutex failure_mutex_;
