@@ -6,17 +6,25 @@ namespace {
 
 // Vectors of all rows, by f(vector, its row, its column, its lanes). One loop, not one in another: what f
 // needs of constants is loaded once, and rows are short.
-template <class F>
-TENON_INLINE void map_rows(const RowsLeft& left, long rows, long cols, F f) {
+template <bool IsWhole, class F>
+TENON_INLINE void map_vectors(const RowsLeft& left, long rows, long cols, F f) {
   float* const c = left.c;
   const long* const c_row = left.c_row;
   for (long i = 0, j = 0; i < rows;) {
     float* const at = c + c_row[i] + j;
-    const int lanes = static_cast<int>(cols - j < VL ? cols - j : VL);
+    const int lanes = IsWhole || cols - j > VL ? VL : static_cast<int>(cols - j);
     store_lanes(at, f(load_lanes(at, lanes), i, j, lanes), lanes);
     j += VL;
     if (j >= cols) j = 0, i++;
   }
+}
+
+template <class F>
+TENON_INLINE void map_rows(const RowsLeft& left, long rows, long cols, F f) {
+  if (cols % VL == 0)
+    map_vectors<true>(left, rows, cols, f);
+  else
+    map_vectors<false>(left, rows, cols, f);
 }
 
 }  // namespace

@@ -30,11 +30,10 @@ static TENON_INLINE vf vsqrt(vf x) {
   return x;
 #endif
 }
-/// Round to the nearest integer, ties to even, for |x| < 2^22.
-static TENON_INLINE vf round_small(vf x) {
-  constexpr float magic = 12582912.0f;  // 1.5 * 2^23: the fraction bits fall off
-  return (x + magic) - magic;
-}
+/// What is added to |x| < 2^22 for the fraction bits to fall off: the nearest integer, ties to even, is then
+/// in the lowest bits.
+inline constexpr float rounding = 12582912.0f;  // 1.5 * 2^23
+static TENON_INLINE vf round_small(vf x) { return (x + rounding) - rounding; }
 /// Clamps to [low, high]; NaN stays.
 static TENON_INLINE vf clamp(vf x, float low, float high) {
   return min_or_b(broadcast(high), max_or_b(broadcast(low), x));
@@ -54,14 +53,14 @@ struct ExpParts {
   vf n;
   vf r;
   vf tail;
+
+  vf power_of_e() const { return tail * (r * r) + (r + 1.0f); }  // e^r
 };
-static TENON_INLINE ExpParts exp_parts(vf x) {
-  ExpParts e;
-  e.n = round_small(x * 1.44269504f);
-  e.r = (x - e.n * 0.69314575f) - e.n * 1.4286068e-6f;
-  e.tail = polynomial(e.r, 0.0013950514f, 0.008368903f, 0.041666206f, 0.16666518f, 0.5f);
-  return e;
+static TENON_INLINE ExpParts exp_parts(vf x, vf n) {
+  const vf r = (x - n * 0.69314575f) - n * 1.4286068e-6f;
+  return {n, r, polynomial(r, 0.0013950514f, 0.008368903f, 0.041666206f, 0.16666518f, 0.5f)};
 }
+static TENON_INLINE ExpParts exp_parts(vf x) { return exp_parts(x, round_small(x * 1.44269504f)); }
 
 /// p 2^n for a whole n in [-153, 131]: p is about 1, the result may be subnormal or infinite.
 static TENON_INLINE vf scaled(vf p, vf n) {
@@ -70,7 +69,7 @@ static TENON_INLINE vf scaled(vf p, vf n) {
 #else
   const vi whole = to_int(n);
   const vi half = whole >> 1;  // 2^n in two factors
-  return (p * power_of_two(half)) * power_of_two(whole - half);
+  return from_bits(bits(p) + (half << 23)) * power_of_two(whole - half);
 #endif
 }
 
@@ -78,15 +77,13 @@ static TENON_INLINE vf scaled(vf p, vf n) {
 static TENON_INLINE vf exp_times(vf x, int power) {
   x = clamp(x, -104.5f, 91.0f);
   const ExpParts e = exp_parts(x);
-  const vf p = e.tail * (e.r * e.r) + (e.r + 1.0f);
-  return scaled(p, e.n + static_cast<float>(power));
+  return scaled(e.power_of_e(), e.n + static_cast<float>(power));
 }
 static TENON_INLINE vf vexp(vf x) { return exp_times(x, 0); }
 /// exp for x <= 0 (or NaN) where a result below 1.2e-38 may as well be zero: what softmax needs.
 static TENON_INLINE vf vexp_nonpositive(vf x) {
   const ExpParts e = exp_parts(max_or_b(broadcast(-87.0f), x));
-  const vf p = e.tail * (e.r * e.r) + (e.r + 1.0f);
-  const vf y = from_bits(bits(p) + (to_int(e.n) << 23));
+  const vf y = from_bits(bits(e.power_of_e()) + (to_int(e.n) << 23));
   return x < -87.0f ? vf{} : y;
 }
 static TENON_INLINE vf vexp2(vf x) {
@@ -94,8 +91,7 @@ static TENON_INLINE vf vexp2(vf x) {
   const vf n = round_small(x);
   const ExpParts e =
       exp_parts((x - n) * 0.693147181f);  // |.| <= ln(2) / 2: its own n is 0 or rounds off nothing
-  const vf p = e.tail * (e.r * e.r) + (e.r + 1.0f);
-  return scaled(p, n + e.n);
+  return scaled(e.power_of_e(), n + e.n);
 }
 static TENON_INLINE vf vexpm1(vf x) {
   const vf y = clamp(x, -20.0f, 89.0f);
@@ -157,8 +153,20 @@ static TENON_INLINE vf vlog1p(vf x) {
   return ((x == infinity) | (x == 0.0f) | (u == 0.0f)) ? (u == 0.0f ? broadcast(-infinity) : x) : result;
 }
 
-static TENON_INLINE vf vsigmoid(vf x) { return 1.0f / (1.0f + vexp(-x)); }
-static TENON_INLINE vf vsilu(vf x) { return x / (1.0f + vexp(-x)); }
+/// 1 + e^-x, of which no number below the normal range is left.
+static TENON_INLINE vf one_and_exp_of_minus(vf x) {
+#if defined(__AVX512F__)
+  return 1.0f + vexp(-x);
+#else
+  const vf y = clamp(x, -89.0f, 87.0f);
+  const vf sum = y * -1.44269504f + rounding;
+  const ExpParts e = exp_parts(-y, sum - rounding);
+  const vf half = from_bits((bits(sum) << 23) + (126 << 23));  // of 2^n, which itself may be infinite
+  return (e.power_of_e() * half) * 2.0f + 1.0f;
+#endif
+}
+static TENON_INLINE vf vsigmoid(vf x) { return 1.0f / one_and_exp_of_minus(x); }
+static TENON_INLINE vf vsilu(vf x) { return x / one_and_exp_of_minus(x); }
 static TENON_INLINE vf vtanh(vf whole) {
   constexpr float saturated = 9.02f;  // beyond it the result rounds to 1
   const vf x = clamp(whole, -saturated, saturated);
