@@ -3,7 +3,7 @@
 #include "kernels/thread_pool.h"
 
 #include <sched.h>
-#include <time.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <limits>
@@ -96,10 +96,12 @@ void ThreadPool::parallel_for(long chunks, Body body) {
 }
 
 ThreadPool::Clocks ThreadPool::Clocks::now() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  rusage used{};
+  getrusage(RUSAGE_THREAD, &used);
   return {std::chrono::steady_clock::now(),
-          std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec)};
+          std::chrono::seconds(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+              std::chrono::microseconds(used.ru_utime.tv_usec + used.ru_stime.tv_usec),
+          used.ru_nvcsw + used.ru_nivcsw};
 }
 
 // Done chunks of a worker or the caller, whose loop they may end.
@@ -107,12 +109,14 @@ void ThreadPool::hand_in(int worker, long chunks, std::chrono::steady_clock::tim
   const auto now = std::chrono::steady_clock::now();
   if (recording_.load(std::memory_order_relaxed))
     record_[static_cast<std::size_t>(worker)].push_back({worker, began, now});
-  // A worker that took long may have worked, or waited for the scheduler.
+  // A worker that took long may have worked, or waited: for other threads here, or for a processor that a
+  // virtual machine shares with others, where a rest would not help.
   std::chrono::nanoseconds waited{0};
   if (worker > 0 && now - began > late) {
-    const Clocks& then = turns_[static_cast<std::size_t>(worker)].began;
+    const Clocks& then = turns_[static_cast<std::size_t>(worker)];
     const Clocks clocks = Clocks::now();
-    waited = std::min(clocks.wall - then.wall - (clocks.processor - then.processor), clocks.wall - began);
+    if (clocks.switches != then.switches)
+      waited = std::min(clocks.wall - then.wall - (clocks.processor - then.processor), clocks.wall - began);
   }
   finished_.fetch_add(chunks, std::memory_order_release);
   if (waited > late) rest(worker, waited);
@@ -120,25 +124,23 @@ void ThreadPool::hand_in(int worker, long chunks, std::chrono::steady_clock::tim
 
 // Of a worker that holds no chunk.
 void ThreadPool::yield(int worker) {
+  Clocks& mine = turns_[static_cast<std::size_t>(worker)];
+  const long switches = mine.switches;
   const auto before = std::chrono::steady_clock::now();
   sched_yield();
-  const Clocks after = turns_[static_cast<std::size_t>(worker)].began = Clocks::now();
-  if (after.wall - before > late) rest(worker, after.wall - before);
+  mine = Clocks::now();
+  if (mine.switches != switches && mine.wall - before > late) rest(worker, mine.wall - before);
 }
 
 void ThreadPool::rest(int worker, std::chrono::nanoseconds waited) {
-  Turn& mine = turns_[static_cast<std::size_t>(worker)];
-  const bool again = std::chrono::steady_clock::now() - mine.rested < mine.rest;
-  mine.rest = std::min<std::chrono::nanoseconds>(
-      std::max(waited * waits_of_rest, again ? 2 * mine.rest : mine.rest.zero()), longest_rest);
   resting_.fetch_add(1, std::memory_order_relaxed);
   {
     std::unique_lock lock(rest_mutex_);
-    stopped_.wait_for(lock, mine.rest, [this] { return stop_.load(std::memory_order_relaxed); });
+    stopped_.wait_for(lock, std::min<std::chrono::nanoseconds>(waits_of_rest * waited, longest_rest),
+                      [this] { return stop_.load(std::memory_order_relaxed); });
   }
   resting_.fetch_sub(1, std::memory_order_relaxed);
-  mine.began = Clocks::now();
-  mine.rested = mine.began.wall;
+  turns_[static_cast<std::size_t>(worker)] = Clocks::now();
 }
 
 void ThreadPool::run_chunk(long chunk, int worker) {
@@ -173,7 +175,7 @@ bool ThreadPool::claim(int worker, long& chunk) {
 }
 
 void ThreadPool::run_claimed_chunks(int worker) {
-  const Turn& mine = turns_[static_cast<std::size_t>(worker)];
+  const Clocks& mine = turns_[static_cast<std::size_t>(worker)];
   const bool is_timed = worker > 0 || recording_.load(std::memory_order_relaxed);
   std::chrono::steady_clock::time_point began;
   long done = 0;
@@ -181,7 +183,7 @@ void ThreadPool::run_claimed_chunks(int worker) {
     if (done == 0 && is_timed) began = std::chrono::steady_clock::now();
     run_chunk(chunk, worker);
     done++;
-    if (worker == 0 || std::chrono::steady_clock::now() - mine.began.wall < turn) continue;
+    if (worker == 0 || std::chrono::steady_clock::now() - mine.wall < turn) continue;
     hand_in(worker, std::exchange(done, 0), began);
     yield(worker);
   }
@@ -202,8 +204,8 @@ bool ThreadPool::has_work(std::uint32_t seen) const {
 }
 
 void ThreadPool::work(int worker) {
-  Turn& mine = turns_[static_cast<std::size_t>(worker)];
-  mine.began = Clocks::now();
+  Clocks& mine = turns_[static_cast<std::size_t>(worker)];
+  mine = Clocks::now();
   for (std::uint32_t seen = 0; !stop_.load(std::memory_order_relaxed);) {
     for (int spins = 1; !has_work(seen); spins++) {
       pause();
@@ -212,7 +214,7 @@ void ThreadPool::work(int worker) {
         yield(worker);
       } else {
         park(seen);
-        mine.began = Clocks::now();
+        mine = Clocks::now();
       }
     }
     seen = loop_.load(std::memory_order_seq_cst);

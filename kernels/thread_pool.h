@@ -26,8 +26,8 @@ struct WorkSpan {
 /// alone, as does a parallel_for inside a parallel_for. Consecutive chunks are a thread's own: what a loop
 /// leaves in the cache of a core, the next one reads there. A thread that has none left claims those of
 /// others. A worker that the system does not schedule while it holds a chunk delays its loop. Workers
-/// therefore yield between chunks; where another program takes their processor, they rest: for a time in
-/// proportion to their wait, and twice as long where that happens soon again. The others do their part. Which
+/// therefore yield between chunks; where another program takes their processor, they rest for a time in
+/// proportion to their wait, and the others do their part. Which
 /// thread runs a chunk changes from run to run; a body whose chunks are independent therefore computes the
 /// same numbers every time.
 class ThreadPool {
@@ -99,19 +99,14 @@ class ThreadPool {
   std::atomic<int> runs_{0};
   std::atomic<bool> stop_{false};
   // To tell work from waiting for the scheduler.
-  struct Clocks {
+  struct alignas(64) Clocks {
     std::chrono::steady_clock::time_point wall;
-    std::chrono::nanoseconds processor;
+    std::chrono::microseconds processor;
+    long switches;  // to other threads, which took the processor
 
     static Clocks now();
   };
-  // Each thread's own.
-  struct alignas(64) Turn {
-    Clocks began{};                                  // when it yielded or waited last
-    std::chrono::nanoseconds rest{0};                // the last one
-    std::chrono::steady_clock::time_point rested{};  // when it ended
-  };
-  std::vector<Turn> turns_;
+  std::vector<Clocks> turns_;  // when each thread yielded or waited last; its own
   std::atomic<int> resting_{0};
   std::mutex rest_mutex_;
   std::condition_variable stopped_;
