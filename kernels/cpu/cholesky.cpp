@@ -25,18 +25,6 @@ long factor_few(const Block<T>& m) {
   return -1;
 }
 
-/// The lower triangle of c, in a few more elements, less that of a a^T.
-template <class T>
-void subtract_square(const Block<T>& c, const Block<T>& a, T* work) {
-  constexpr long whole = 96;
-  if (c.rows <= whole) return subtract_product(c, a, a.turned(), work);
-  const long half = c.rows / 2, rest = c.rows - half;
-  const Block<T> top = a.part(0, 0, half, a.columns), below = a.from(half, 0);
-  subtract_square(c.part(0, 0, half, half), top, work);
-  subtract_product(c.part(half, 0, rest, half), below, top.turned(), work);
-  subtract_square(c.from(half, half), below, work);
-}
-
 template <class T>
 long factor(const Block<T>& m, T* work) {
   if (m.rows <= few) return factor_few(m);
@@ -46,7 +34,7 @@ long factor(const Block<T>& m, T* work) {
   if (bad >= 0) return bad;
   substitute(top, below.turned(), false, work);
   const Block<T> rest = m.from(half, half);
-  subtract_square(rest, below, work);
+  subtract_lower(rest, below, below.turned(), work);
   bad = factor(rest, work);
   return bad < 0 ? bad : half + bad;
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include "kernels/cpu/factor.h"
 #include "kernels/cpu/simd_lanes.h"
+#include "kernels/cpu/transpose.h"
 #include "kernels/cpu/typed_product_panel.h"
 
 /// Defines name_f32 and name_f64 from the template `name`.
@@ -68,6 +69,19 @@ void subtract_product(Block<T> c, Block<T> a, Block<T> b, T* work) {
   p.c = c.data, p.c_row = c.row;
   for (long n = 0; n < p.N; n += typed_columns)
     multiply_columns({&p, n, n + typed_columns < p.N ? n + typed_columns : p.N, work, true});
+}
+
+/// The lower triangle of c, in a few more elements, less that of a b.
+template <class T>
+void subtract_lower(const Block<T>& c, const Block<T>& a, const Block<T>& b, T* work) {
+  constexpr long whole = 96;
+  if (c.rows <= whole) return subtract_product(c, a, b, work);
+  const long half = c.rows / 2, rest = c.rows - half;
+  const Block<T> above = a.part(0, 0, half, a.columns), below = a.from(half, 0);
+  const Block<T> left = b.part(0, 0, b.rows, half), right = b.from(0, half);
+  subtract_lower(c.part(0, 0, half, half), above, left, work);
+  subtract_product(c.part(half, 0, rest, half), below, left, work);
+  subtract_lower(c.from(half, half), below, right, work);
 }
 
 inline constexpr long few = 32;  // rows of a block that plain loops compute
@@ -164,19 +178,71 @@ struct Columns {
   static long size(long rows, long count) { return (rows + Lanes<T>::count) * count; }
 };
 
+/// to[j][i] = from[i][j].
+template <class T>
+void turn(long rows, long columns, const T* from, long from_stride, T* to, long to_stride) {
+  constexpr long tile = 8, block = 64;
+  if (rows < tile || columns < tile) {
+    for (long i = 0; i < rows; i++)
+      for (long j = 0; j < columns; j++) to[j * to_stride + i] = from[i * from_stride + j];
+    return;
+  }
+  for (long i = 0; i < rows; i += block)
+    transpose_on_this_thread(rows - i < block ? rows - i : block, columns, from + i * from_stride,
+                             from_stride, to + i, to_stride);
+}
+
+/// Room for columns of as many rows: nothing but zeros behind them.
+template <class T>
+Columns<T> columns_in(T* room, long rows, long count) {
+  const Columns<T> columns{room, rows, count, rows + Lanes<T>::count};
+  for (long j = 0; j < count; j++) Lanes<T>::store(columns[j] + rows, typename Lanes<T>::V{});
+  return columns;
+}
+
 template <class T>
 Columns<T> pack(const Block<T>& from, T* room) {
-  const Columns<T> to{room, from.rows, from.columns, from.rows + Lanes<T>::count};
-  for (long i = 0; i < from.rows; i++)
-    for (long j = 0; j < from.columns; j++) to[j][i] = from(i, j);
-  for (long j = 0; j < from.columns; j++) Lanes<T>::store(to[j] + from.rows, typename Lanes<T>::V{});
+  const Columns<T> to = columns_in(room, from.rows, from.columns);
+  if (from.column == 1) {
+    turn<T>(from.rows, from.columns, from.data, from.row, to.data, to.stride);
+  } else {
+    for (long j = 0; j < from.columns; j++)
+      for (long i = 0; i < from.rows; i++) to[j][i] = from(i, j);
+  }
   return to;
 }
 
 template <class T>
 void unpack(const Columns<T>& from, const Block<T>& to) {
-  for (long i = 0; i < to.rows; i++)
-    for (long j = 0; j < to.columns; j++) to(i, j) = from[j][i];
+  if (to.column == 1) return turn<T>(from.count, from.rows, from.data, from.stride, to.data, to.row);
+  for (long j = 0; j < to.columns; j++)
+    for (long i = 0; i < to.rows; i++) to(i, j) = from[j][i];
+}
+
+/// The size of the largest of the elements [first, end) of a column; NaN is none.
+template <class T>
+TENON_INLINE T largest_size(const T* x, long first, long end) {
+  using L = Lanes<T>;
+  typename L::V most{};
+  long i = first;
+  for (; i + L::count <= end; i += L::count) {
+    const typename L::V v = L::load(x + i), size = v < 0 ? -v : v;
+    most = size > most ? size : most;
+  }
+  T best = 0;
+  for (int lane = 0; lane < L::count; lane++) best = most[lane] > best ? most[lane] : best;
+  for (; i < end; i++) {
+    const T size = x[i] < 0 ? -x[i] : x[i];
+    best = size > best ? size : best;
+  }
+  return best;
+}
+
+/// The first element of this size, which there is.
+template <class T>
+TENON_INLINE long place_of_size(const T* x, long first, T size) {
+  while (x[first] != size && x[first] != -size) first++;
+  return first;
 }
 
 template <class T>

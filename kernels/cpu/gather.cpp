@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base/error.h"
 #include "kernels/cpu/first_bad.h"
@@ -11,6 +12,7 @@ namespace tenon::cpu {
 namespace {
 
 constexpr long bytes_per_chunk = 1 << 15;
+constexpr long columns_at_once = 1024;
 
 /// An index of [-extent, extent) counted from the start, where negative ones count from the end.
 template <bool Wraps>
@@ -96,10 +98,66 @@ CopyRows copy_rows_of(const GatherRows& g) {
   }
 }
 
+/// Elements with the numbers [first, last) of the outer places [outer, end): the indices are checked once for
+/// all of them.
+template <class T, class Index, bool Wraps>
+long copy_columns_as(const GatherRows& g, long outer, long end, long first, long last) {
+  std::uint32_t places[columns_at_once];
+  const auto* const indices = static_cast<const Index*>(g.indices) + first;
+  const long wrong = first_outside<Wraps>(indices, 1, last - first, g.table_rows);
+  if (wrong < last - first) return first + wrong;
+  for (long i = 0; i < last - first; ++i)
+    places[i] = static_cast<std::uint32_t>(from_start<Wraps>(indices[i], g.table_rows));
+  for (; outer < end; ++outer) {
+    const auto* const table =
+        reinterpret_cast<const T*>(static_cast<const std::byte*>(g.table) + outer * g.table_outer_stride);
+    auto* const out =
+        reinterpret_cast<T*>(static_cast<std::byte*>(g.out) + outer * g.out_outer_stride) + first;
+    for (long i = 0; i < last - first; ++i) out[i] = table[places[i]];
+  }
+  return -1;
+}
+template <class T, class Index>
+long copy_columns(const GatherRows& g, long outer, long end, long first, long last) {
+  return g.wrap_negative ? copy_columns_as<T, Index, true>(g, outer, end, first, last)
+                         : copy_columns_as<T, Index, false>(g, outer, end, first, last);
+}
+
+using CopyColumns = long (*)(const GatherRows&, long outer, long end, long first, long last);
+/// None where rows are no single elements, or lie at one outer place.
+template <class Index>
+CopyColumns copy_columns_of(const GatherRows& g) {
+  const bool lie_dense = g.table_stride == g.row_bytes && g.out_stride == g.row_bytes;
+  if (g.outer == 1 || !lie_dense || g.table_rows > std::numeric_limits<std::uint32_t>::max()) return nullptr;
+  switch (g.row_bytes) {
+    case 1: return copy_columns<std::uint8_t, Index>;
+    case 2: return copy_columns<std::uint16_t, Index>;
+    case 4: return copy_columns<std::uint32_t, Index>;
+    case 8: return copy_columns<std::uint64_t, Index>;
+    default: return nullptr;
+  }
+}
+
+long gather_columns(const GatherRows& g, CopyColumns copy, ThreadPool& pool) {
+  const long parts = (g.count + columns_at_once - 1) / columns_at_once;
+  const long outer_at_once = std::max(1L, bytes_per_chunk / 2 / std::min(g.count, columns_at_once));
+  FirstBad bad;
+  pool.parallel_for((g.outer + outer_at_once - 1) / outer_at_once * parts, [&](long chunk, int) {
+    const long outer = chunk / parts * outer_at_once, first = chunk % parts * columns_at_once;
+    const long wrong = copy(g, outer, std::min(g.outer, outer + outer_at_once), first,
+                            std::min(g.count, first + columns_at_once));
+    if (wrong >= 0) bad.report(wrong);
+  });
+  return bad.result();
+}
+
 }  // namespace
 
 long gather_rows(const GatherRows& g, ThreadPool& pool) {
   TENON_CHECK(g.index_dtype == DType::i32 || g.index_dtype == DType::i64);
+  const CopyColumns columns =
+      g.index_dtype == DType::i32 ? copy_columns_of<std::int32_t>(g) : copy_columns_of<std::int64_t>(g);
+  if (columns && g.count > 0) return gather_columns(g, columns, pool);
   const CopyRows copy =
       g.index_dtype == DType::i32 ? copy_rows_of<std::int32_t>(g) : copy_rows_of<std::int64_t>(g);
   const long rows = g.outer * g.count;

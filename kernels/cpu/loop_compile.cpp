@@ -205,12 +205,8 @@ class Compiler {
       return false;
     for (Reg user = load + 1; user < end(); ++user)
       for (int a = 0; value(user).needed && a < arg_count(user); ++a)
-        if (arg(user, a) == load && !fold_in_memory(user, dtype)) return false;
+        if (arg(user, a) == load && (a > 0 || !fold_in_memory(node(user), dtype))) return false;
     return true;
-  }
-  FoldFn fold_in_memory(Reg r, DType dtype) const {
-    if (at(r).op != LoopOp::reduce || node(r).squares) return nullptr;
-    return fold_rows_in_memory(at(r).reduce, dtype);
   }
   /// A load whose memory another store may have written when a store reads it.
   bool is_read_after_stores(Reg load) const {
@@ -488,8 +484,8 @@ class Compiler {
     fold.in_count = 1;
     fold.in[0] = fill_columns(arg(r, 0), node(r).operands, steps);
     if (arg_count(r) == 2) fold.in[1] = location(arg(r, 1));
-    if (at(arg(r, 0)).op == LoopOp::load && is_folded_in_memory(arg(r, 0)))
-      fold.reduce.fold_rows = fold_in_memory(r, program_.code.operands[operand(arg(r, 0))].dtype);
+    if (at(arg(r, 0)).op == LoopOp::load && (in_memory_ || is_folded_in_memory(arg(r, 0))))
+      fold.reduce.fold_rows = fold_in_memory(node(r), program_.code.operands[operand(arg(r, 0))].dtype);
     steps.push_back(fold);
 
     TileStep finish = init;

@@ -62,23 +62,18 @@ ReduceOps reduce_ops(Reduce kind, DType type) {
   if (type != DType::f32) return result;
   const SimdOps& simd = simd_ops();
   if (kind == Reduce::sum) {
-    result.fold_rows = simd.fold_rows_sum;
+    result.fold_rows = simd.fold_rows.sum;
     result.fold_columns = simd.fold_columns_sum;
   }
-  if (kind == Reduce::max) result.fold_rows = simd.fold_rows_max;
-  if (kind == Reduce::min) result.fold_rows = simd.fold_rows_min;
+  if (kind == Reduce::max) result.fold_rows = simd.fold_rows.max;
+  if (kind == Reduce::min) result.fold_rows = simd.fold_rows.min;
   return result;
-}
-
-FoldFn fold_rows_in_memory(Reduce kind, DType dtype) {
-  const SmallFloatOps* const small = simd_ops().small_floats(dtype);
-  return small && kind == Reduce::sum ? small->fold_rows_sum : nullptr;
 }
 
 ReduceOps reduce_squares_ops(DType type) {
   if (type == DType::f64) return fold_squares_of_f64();
   ReduceOps result = fold_ops(Reduce::sum, DType::f32);
-  result.fold_rows = simd_ops().fold_rows_sum_squares;
+  result.fold_rows = simd_ops().fold_rows.sum_squares;
   result.fold_columns = simd_ops().fold_columns_sum_squares;
   return result;
 }
@@ -86,7 +81,7 @@ ReduceOps reduce_squares_ops(DType type) {
 ReduceOps reduce_squared_differences_ops(DType type) {
   if (type == DType::f64) return fold_squared_differences_of_f64();
   ReduceOps result = fold_ops(Reduce::sum, DType::f32);
-  result.fold_rows = simd_ops().fold_rows_sum_squared_differences;
+  result.fold_rows = simd_ops().fold_rows.sum_squared_differences;
   result.fold_columns = nullptr;
   return result;
 }

@@ -46,8 +46,6 @@ struct ReduceOps {
 /// Of values held as f32, f64, i32, i64 or bool, and the extremes of narrower integers. Sums and products of
 /// integers are i64.
 ReduceOps reduce_ops(Reduce kind, DType type);
-/// The same of rows of f16 or bf16 where they lie in memory, as f32; null where there is no such fold.
-FoldFn fold_rows_in_memory(Reduce kind, DType dtype);
 /// The sum of the squares of f32 or f64, or of the squared differences between two (rows only).
 ReduceOps reduce_squares_ops(DType type);
 ReduceOps reduce_squared_differences_ops(DType type);
@@ -106,6 +104,15 @@ inline constexpr int fused_count = static_cast<int>(Fused::select_abs) + 1;
 /// The loop of a chain on operands held as `type`.
 OpFn fused_op(Fused f, DType type);
 
+/// Folds of rows of floats, whose accumulators are those of f32: sums are held in double.
+struct FloatFolds {
+  FoldFn sum = nullptr;
+  FoldFn sum_squares = nullptr;
+  FoldFn sum_squared_differences = nullptr;  // of in[0] and in[1], which is splat and f32
+  FoldFn max = nullptr;
+  FoldFn min = nullptr;
+};
+
 /// Of a type that is held as f32: floats rounded to it, and moved from and to memory. Loops whose operands
 /// and results are elements of that type, which are widened and rounded on their way; null where there is
 /// none.
@@ -115,18 +122,14 @@ struct SmallFloatOps {
   TransferFn store;
   OpFn prim[prim_count];
   OpFn fused[fused_count];
-  FoldFn fold_rows_sum;
+  FloatFolds fold_rows;
 };
 
 /// The loops of floats that are written with vectors; null where there is a plain one only.
 struct SimdOps {
   OpFn prim[prim_count];
   OpFn fused[fused_count];
-  FoldFn fold_rows_sum;  // sums are held in double
-  FoldFn fold_rows_sum_squares;
-  FoldFn fold_rows_max;
-  FoldFn fold_rows_min;
-  FoldFn fold_rows_sum_squared_differences;  // of in[0] and in[1], which is splat
+  FloatFolds fold_rows;
   FoldFn fold_columns_sum;
   FoldFn fold_columns_sum_squares;
   OpFn byte_table;  // of bytes in[0], what each chooses of the 256 bytes in[1]

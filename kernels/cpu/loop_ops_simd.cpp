@@ -213,7 +213,7 @@ void byte_table(const OpArgs& args) {
 
 template <class Format>
 constexpr SmallFloatOps small_floats() {
-  return {unary<Rounded<Format>>, load_small<Format>, store_small<Format>, {}, {}, nullptr};
+  return {unary<Rounded<Format>>, load_small<Format>, store_small<Format>, {}, {}, {}};
 }
 
 /// Of what takes little longer than the way to memory. In f16, which one instruction rounds to, of
@@ -249,6 +249,7 @@ constexpr SmallFloatOps half_floats() {
   fused(Fused::mul_sub, ternary<MulSub, Numbers>);
   fused(Fused::sub_mul, ternary<SubMul, Numbers>);
   fused(Fused::sub_mul_add, quaternary<SubMulAdd, Numbers>);
+  fused(Fused::normalize, quinary<Normalize, Numbers>);
   fused(Fused::mul_mul, ternary<MulMul, Numbers>);
   fused(Fused::abs_sub, binary<AbsSub, Numbers>);
   fused(Fused::clamp, ternary<Clamped, Numbers>);
@@ -260,7 +261,7 @@ constexpr SmallFloatOps half_floats() {
   fused(Fused::clamp_number, quaternary<ClampNumber, Numbers>);
   fused(Fused::huber_lt, quaternary<HuberLt, Numbers>);
   fused(Fused::huber_le, quaternary<HuberLe, Numbers>);
-  ops.fold_rows_sum = fold_rows_sum<Numbers>;
+  ops.fold_rows = folds_of_rows<Numbers>;
   if constexpr (std::is_same_v<Format, F16>) {
     prim(Prim::exp, unary<Of<vexp>, Numbers>);
     prim(Prim::tanh, unary<Of<vtanh>, Numbers>);
@@ -374,11 +375,7 @@ constexpr SimdOps make_ops() {
   fused(Fused::exp_below, binary<ExpBelow>);
   fused(Fused::add_gelu, binary<AddGelu>);
   fused(Fused::silu_mul, binary<SiluMul>);
-  ops.fold_rows_sum = fold_rows_sum<Floats>;
-  ops.fold_rows_sum_squares = fold_rows_sum_squares;
-  ops.fold_rows_sum_squared_differences = fold_rows_sum_squared_differences;
-  ops.fold_rows_max = fold_rows_max;
-  ops.fold_rows_min = fold_rows_min;
+  ops.fold_rows = folds_of_rows<Floats>;
   ops.fold_columns_sum = fold_columns_sum;
   ops.fold_columns_sum_squares = fold_columns_sum_squares;
   ops.byte_table = byte_table;

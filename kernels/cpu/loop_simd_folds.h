@@ -78,22 +78,30 @@ template <class Numbers>
 void fold_rows_sum(void* acc, const OpArgs& tile, long) {
   fold_rows<Add, double, Numbers>(acc, tile, vf{}, same);
 }
+template <class Numbers>
 void fold_rows_sum_squares(void* acc, const OpArgs& tile, long) {
-  fold_rows<Add, double>(acc, tile, vf{}, square);
+  fold_rows<Add, double, Numbers>(acc, tile, vf{}, square);
 }
+template <class Numbers>
 void fold_rows_sum_squared_differences(void* acc, const OpArgs& tile, long) {
   const auto* const shifts = static_cast<const float*>(tile.in[1]);
-  fold_rows<Add, double>(acc, tile, vf{}, [&](long r) {
+  fold_rows<Add, double, Numbers>(acc, tile, vf{}, [&](long r) {
     const vf shift = broadcast(shifts[r * tile.in_pitch[1]]);
     return [shift](vf x) { return (x - shift) * (x - shift); };
   });
 }
+template <class Numbers>
 void fold_rows_max(void* acc, const OpArgs& tile, long) {
-  fold_rows<Max, float>(acc, tile, broadcast(-infinity), same);
+  fold_rows<Max, float, Numbers>(acc, tile, broadcast(-infinity), same);
 }
+template <class Numbers>
 void fold_rows_min(void* acc, const OpArgs& tile, long) {
-  fold_rows<Min, float>(acc, tile, broadcast(infinity), same);
+  fold_rows<Min, float, Numbers>(acc, tile, broadcast(infinity), same);
 }
+template <class Numbers>
+constexpr FloatFolds folds_of_rows = {fold_rows_sum<Numbers>, fold_rows_sum_squares<Numbers>,
+                                      fold_rows_sum_squared_differences<Numbers>, fold_rows_max<Numbers>,
+                                      fold_rows_min<Numbers>};
 
 typedef double vd __attribute__((vector_size(VL * 8)));
 typedef double vd_unaligned __attribute__((vector_size(VL * 8), aligned(8), may_alias));

@@ -67,11 +67,24 @@ bool only_primitives_read(const std::vector<LoopNode>& nodes, Reg r) {
   });
 }
 
+FoldFn fold_in_memory(const LoopNode& node, DType dtype) {
+  const SmallFloatOps* const small = simd_ops().small_floats(dtype);
+  if (!small || node.instruction.op != LoopOp::reduce) return nullptr;
+  const FloatFolds& folds = small->fold_rows;
+  if (node.squares) return node.arg_count == 2 ? folds.sum_squared_differences : folds.sum_squares;
+  switch (node.instruction.reduce) {
+    case Reduce::sum: return folds.sum;
+    case Reduce::max: return folds.max;
+    case Reduce::min: return folds.min;
+    default: return nullptr;
+  }
+}
+
 std::optional<OperatorInMemory> operator_in_memory(const LoopProgram& program,
                                                    const std::vector<LoopNode>& nodes,
                                                    const std::vector<LoopValue>& values,
                                                    const LoopSpace& space) {
-  if (space.mode != LoopMode::map) return std::nullopt;
+  if (space.mode == LoopMode::columns) return std::nullopt;
   std::optional<DType> dtype;
   OperatorInMemory found{.reg = -1, .store = -1, .dtype = DType::f16, .loop = nullptr};
   for (std::size_t r = 0; r < nodes.size(); ++r) {
@@ -93,6 +106,15 @@ std::optional<OperatorInMemory> operator_in_memory(const LoopProgram& program,
     dtype = type;
   }
   if (found.reg < 0 || found.store < 0) return std::nullopt;
+  // Rows that are reduced twice are widened once.
+  int folds = 0;
+  for (std::size_t r = 0; r < nodes.size(); ++r) {
+    if (nodes[r].instruction.op != LoopOp::reduce || !values[r].needed) continue;
+    const Reg of = nodes[r].arg(0);
+    if (++folds > 1 || of == found.reg || !values[static_cast<std::size_t>(of)].has_q ||
+        !fold_in_memory(nodes[r], *dtype))
+      return std::nullopt;
+  }
   const LoopValue &result = values[static_cast<std::size_t>(found.reg)],
                   &stored = values[static_cast<std::size_t>(found.store)];
   const SmallFloatOps* const ops = simd_ops().small_floats(*dtype);

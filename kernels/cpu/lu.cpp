@@ -11,22 +11,8 @@ constexpr long few_columns = 16;  // that are eliminated one by one
 /// The first of the largest elements [k, rows) of a column, as the reference finds it: k where x[k] is NaN.
 template <class T>
 TENON_INLINE long pivot_of(const T* x, long k, long rows) {
-  using L = Lanes<T>;
-  typename L::V most{};
-  long i = k;
-  for (; i + L::count <= rows; i += L::count) {
-    const typename L::V v = L::load(x + i), size = v < 0 ? -v : v;
-    most = size > most ? size : most;
-  }
-  T best = 0;
-  for (int lane = 0; lane < L::count; lane++) best = most[lane] > best ? most[lane] : best;
-  for (; i < rows; i++) {
-    const T size = x[i] < 0 ? -x[i] : x[i];
-    best = size > best ? size : best;
-  }
-  if (best == 0 || x[k] != x[k]) return k;
-  for (i = k; x[i] != best && x[i] != -best;) i++;
-  return i;
+  const T best = largest_size(x, k, rows);
+  return best == 0 || x[k] != x[k] ? k : place_of_size(x, k, best);
 }
 
 /// Eliminates column by column. `pivots` become rows counted from 0.

@@ -99,6 +99,25 @@ void extremes_of_line(const T* x, T* y, std::int64_t* places, long length) {
   for (; i < length; ++i) step(i);
 }
 
+/// Integers are often equal to the best so far, whose place is then theirs: no branch foresees that.
+template <class T, bool Largest, long Lines>
+void extremes_of_lines(const T* x, T* y, std::int64_t* places, long length) {
+  T best[Lines];
+  std::int64_t place[Lines] = {};
+  for (long l = 0; l < Lines; ++l) best[l] = x[l * length];
+  for (long i = 0; i < length; ++i) {
+    T next[Lines];  // y may be x
+    for (long l = 0; l < Lines; ++l) next[l] = x[l * length + i];
+    for (long l = 0; l < Lines; ++l) {
+      const bool stay = stays<T, Largest>(best[l], next[l]);
+      best[l] = stay ? best[l] : next[l];
+      place[l] = stay ? place[l] : i;
+    }
+    for (long l = 0; l < Lines; ++l) y[l * length + i] = best[l];
+    for (long l = 0; l < Lines; ++l) places[l * length + i] = place[l];
+  }
+}
+
 template <class T, bool Largest>
 void extremes_of_columns(const T* x, T* y, std::int64_t* places, long length, long inner, long columns) {
   T best[scan_columns_at_once];
@@ -130,8 +149,13 @@ void extremes(const Scan& s, const ScanPart& part) {
   auto* const y = static_cast<T*>(s.y) + part.at;
   auto* const places = s.places + part.at;
   if (s.inner > 1) return extremes_of_columns<T, Largest>(x, y, places, s.length, s.inner, part.count);
-  for (long l = 0; l < part.count; ++l)
-    extremes_of_line<T, Largest>(x + l * s.length, y + l * s.length, places + l * s.length, s.length);
+  const auto run = [&](auto lines, long line) {
+    lines(x + line * s.length, y + line * s.length, places + line * s.length, s.length);
+  };
+  long l = 0;
+  if constexpr (std::is_integral_v<T>)
+    for (; l + 2 <= part.count; l += 2) run(extremes_of_lines<T, Largest, 2>, l);
+  for (; l < part.count; ++l) run(extremes_of_line<T, Largest>, l);
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 #include "kernels/cpu/scatter.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/error.h"
@@ -23,6 +24,14 @@ struct Replace {
   static T join(T, T b) { return b; }
 };
 
+/// Without a branch: which one it is is not to be foreseen.
+template <class T>
+T chosen(bool first, T a, T b) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  const Bits mask = Bits{0} - Bits{first};
+  return std::bit_cast<T>((std::bit_cast<Bits>(a) & mask) | (std::bit_cast<Bits>(b) & ~mask));
+}
+
 /// Joins as a fold does, one step at a time.
 template <class T, Reduce R>
 struct Joined {
@@ -32,9 +41,8 @@ struct Joined {
     return R == Reduce::max ? reduce_detail::lowest<T>() : reduce_detail::highest<T>();
   }
   static T join(T a, T b) {
-    // As the primitive, but without a branch: which one is larger is not to be foreseen.
-    if constexpr (std::is_floating_point_v<T> && R == Reduce::max) return int(a > b) | int(a != a) ? a : b;
-    if constexpr (std::is_floating_point_v<T> && R == Reduce::min) return int(a < b) | int(a != a) ? a : b;
+    if constexpr (std::is_floating_point_v<T> && R == Reduce::max) return chosen(a != a, a, a > b ? a : b);
+    if constexpr (std::is_floating_point_v<T> && R == Reduce::min) return chosen(a != a, a, a < b ? a : b);
     if constexpr (std::is_floating_point_v<T> && R == Reduce::sum) return a + b;
     if constexpr (std::is_floating_point_v<T> && R == Reduce::prod) return a * b;
     constexpr Prim prim = R == Reduce::sum    ? Prim::add
@@ -54,43 +62,79 @@ void join_run(T* __restrict to, const T* __restrict from, long count, long strid
   }
 }
 
-/// The place that an index names, or -1.
-long place_of(const Scatter& s, std::int64_t index) {
-  const std::int64_t place = s.from_end && index < 0 ? index + s.extent : index;
-  return place < s.extent ? std::max<std::int64_t>(place, -1) : -1;
+/// The place that an index names; one that names none is behind the last place.
+std::uint64_t place_of(const Scatter& s, std::int64_t index) {
+  return static_cast<std::uint64_t>(s.from_end && index < 0 ? index + s.extent : index);
+}
+bool has_place(const Scatter& s, std::uint64_t place) { return place < static_cast<std::uint64_t>(s.extent); }
+
+template <class T>
+void fill(T* to, T number, std::size_t count) {
+  constexpr T zero{};
+  if (std::memcmp(&number, &zero, sizeof(T)) == 0)
+    std::memset(to, 0, count * sizeof(T));
+  else
+    std::fill_n(to, count, number);
+}
+
+/// The columns of a part as they are before anything is written; `slab` is the first element at its outer
+/// place.
+template <class T>
+void begin_part(const Scatter& s, const Part& part, long slab) {
+  const auto* const x = static_cast<const T*>(s.x);
+  const auto bring = [&](long first, long count) {
+    T* const to = static_cast<T*>(s.out) + slab + first;
+    const auto elements = static_cast<std::size_t>(count);
+    if (s.x_is_one)
+      fill(to, *x, elements);
+    else
+      std::memcpy(to, x + slab + first, elements * sizeof(T));
+  };
+  if (part.last - part.first == s.inner) return bring(0, s.extent * s.inner);
+  for (long r = 0; r < s.extent; ++r) bring(r * s.inner + part.first, part.last - part.first);
 }
 
 template <class T, class Index, class Join>
 void scatter_part(const Scatter& scatter, const Part& part, FirstBad& bad) {
   const Scatter s = scatter;  // what is written may not lie here
   const long slab = part.outer * s.extent * s.inner;
-  const auto* const x = static_cast<const T*>(s.x) + slab;
   auto* const out = static_cast<T*>(s.out) + slab;
   const auto* const src = static_cast<const T*>(s.src) + part.outer * s.src_strides[0];
   const auto* const indices = static_cast<const Index*>(s.indices) + part.outer * s.index_strides[0];
-  const auto columns = static_cast<std::size_t>(part.last - part.first);
-  if (part.last - part.first == s.inner)
-    std::memcpy(out, x, static_cast<std::size_t>(s.extent) * columns * sizeof(T));
-  else
-    for (long r = 0; r < s.extent; ++r)
-      std::memcpy(out + r * s.inner + part.first, x + r * s.inner + part.first, columns * sizeof(T));
+  begin_part<T>(s, part, slab);
+  const auto inner = static_cast<std::uint64_t>(s.inner);
   const bool whole_rows = s.index_strides[2] == 0;  // one index for all columns
   const long run = whole_rows ? part.last - part.first : 1;
   if (s.inner == 1 && s.include_self) {
     const long step = s.index_strides[1], src_step = s.src_strides[1];
     for (long e = 0; e < s.count; ++e) {
-      const long row = place_of(s, indices[e * step]);
-      if (row < 0) return bad.report(part.outer * s.count + e);
+      const std::uint64_t row = place_of(s, indices[e * step]);
+      if (!has_place(s, row)) [[unlikely]]
+        return bad.report(part.outer * s.count + e);
       out[row] = Join::join(out[row], src[e * src_step]);
     }
+    return;
+  }
+  if (!whole_rows && s.include_self) {
+    const auto [outer_step, step, column_step] = s.index_strides;
+    const auto [outer_src_step, src_step, src_column_step] = s.src_strides;
+    for (long e = 0; e < s.count; ++e)
+      for (long i = part.first; i < part.last; ++i) {
+        const std::uint64_t row = place_of(s, indices[e * step + i * column_step]);
+        if (!has_place(s, row)) [[unlikely]]
+          return bad.report((part.outer * s.count + e) * s.inner + i);
+        T& to = out[row * inner + static_cast<std::uint64_t>(i)];
+        to = Join::join(to, src[e * src_step + i * src_column_step]);
+      }
     return;
   }
   const auto for_each_run = [&](auto&& visit) {
     for (long e = 0; e < s.count; ++e) {
       for (long i = part.first; i < part.last; i += run) {
-        const long row = place_of(s, indices[e * s.index_strides[1] + i * s.index_strides[2]]);
-        if (row < 0) return bad.report((part.outer * s.count + e) * s.inner + i);
-        visit(out + row * s.inner + i, src + e * s.src_strides[1] + i * s.src_strides[2]);
+        const std::uint64_t row = place_of(s, indices[e * s.index_strides[1] + i * s.index_strides[2]]);
+        if (!has_place(s, row)) [[unlikely]]
+          return bad.report((part.outer * s.count + e) * s.inner + i);
+        visit(out + row * inner + i, src + e * s.src_strides[1] + i * s.src_strides[2]);
       }
     }
   };

@@ -19,6 +19,7 @@ struct Scatter {
   DType dtype = DType::f32;    // f32, f64, i32 or i64; any one of up to 8 bytes where nothing is joined
   std::optional<Reduce> join;  // sum, prod, min or max; none: the last one stays
   bool include_self = true;    // false: what lay where an index points is not joined
+  bool x_is_one = false;       // element, of which out is full
   const void* x = nullptr;     // contiguous, as out
   void* out = nullptr;
   using Strides = std::array<long, 3>;  // of o, e, i, in elements

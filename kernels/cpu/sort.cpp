@@ -10,8 +10,7 @@ namespace tenon::cpu {
 namespace {
 
 constexpr long keys_at_once = 256;
-constexpr long least_radix = 512;    // shorter lines are sorted by comparisons
-constexpr long fewest_entries = 64;  // that wait until those behind the k-th are dropped
+constexpr long least_radix = 512;  // shorter lines are sorted by comparisons
 
 /// A key and its place in one integer: in their order equal keys are in the order of their places.
 template <class Key>
@@ -33,6 +32,13 @@ std::uint64_t least_key(const Key* keys, long n) {
     return least_key_64(keys, n);
 }
 
+long first_keys(std::uint32_t* keys, long n, long k, std::int64_t* places) {
+  return first_keys_32(keys, n, k, places);
+}
+long first_keys(std::uint64_t* keys, long n, long k, std::int64_t* places) {
+  return first_keys_64(keys, n, k, places);
+}
+
 template <class Key>
 class LineSorter {
  public:
@@ -40,7 +46,7 @@ class LineSorter {
 
   static std::size_t scratch_bytes(const SortLines& s) {
     return static_cast<std::size_t>(2 * entries_of(s)) * sizeof(Entry) +
-           static_cast<std::size_t>(keys_at_once) * sizeof(Key);
+           static_cast<std::size_t>(keys_of(s)) * sizeof(Key);
   }
 
   LineSorter(const SortLines& s, std::byte* scratch)
@@ -51,23 +57,25 @@ class LineSorter {
 
   void sort(long line) {
     x_ = static_cast<const std::byte*>(s_.x) + line * s_.length * static_cast<long>(size_of(s_.dtype));
-    if (s_.k == 1)
+    places_ = s_.places + line * s_.k;
+    if (s_.k == 1) {
       select_one();
-    else if (selects(s_))
+    } else if (selects(s_)) {
       select();
-    else
+    } else {
       take_whole();
+      for (long i = 0; i < s_.k; ++i) places_[i] = static_cast<std::int64_t>(static_cast<Key>(entries_[i]));
+    }
     write(line);
   }
 
  private:
   static constexpr int key_bits = 8 * sizeof(Key);
 
-  /// Few of many: what cannot be among the first k is not kept.
-  static bool selects(const SortLines& s) { return 4 * s.k < s.length; }
-  static long entries_of(const SortLines& s) {
-    return selects(s) ? std::max(2 * s.k, fewest_entries) + keys_at_once : s.length;
-  }
+  /// Few of many are taken from a tree of the least keys.
+  static bool selects(const SortLines& s) { return s.k > 1 && 4 * s.k < s.length; }
+  static long entries_of(const SortLines& s) { return s.k == 1 || selects(s) ? 0 : s.length; }
+  static long keys_of(const SortLines& s) { return selects(s) ? room_of_first_keys(s.length) : keys_at_once; }
   static Key key_of(Entry e) { return static_cast<Key>(e >> key_bits); }
   static Entry entry(Key key, long place) { return Entry{key} << key_bits | static_cast<Key>(place); }
 
@@ -87,30 +95,15 @@ class LineSorter {
       least = here;
       place = first + (std::find(keys_, keys_ + n, here) - keys_);
     }
-    entries_[0] = entry(least, place);
+    places_[0] = place;
   }
 
   void select() {
-    long count = 0;
-    bool is_full = false;  // then the k-th so far has the key `last`
-    Key last = 0;
-    const bool is_short = s_.length < 2 * keys_at_once;
-    const long at_first = is_short ? std::max({2 * s_.k, s_.length / 4, fewest_entries}) : keys_at_once;
-    for (long first = 0, n = 0; first < s_.length; first += n) {
-      n = read_keys(first, is_full ? keys_at_once : at_first);
-      if (is_full && least_key(keys_, n) >= last) continue;
-      for (long i = 0; i < n; ++i) {
-        entries_[count] =
-            entry(keys_[i], first + i);  // without a branch: which ones enter is not to be foreseen
-        count += !is_full || keys_[i] < last;
-      }
-      if (count <= s_.k || (is_full && count + keys_at_once <= entries_of(s_))) continue;
-      std::nth_element(entries_, entries_ + s_.k - 1, entries_ + count);
-      last = key_of(entries_[s_.k - 1]);
-      is_full = true;
-      count = s_.k;
-    }
-    take_first(count);
+    long found = first_keys(keys_, read_keys(0, s_.length), s_.k, places_);
+    if (found == s_.k) return;
+    read_keys(0, s_.length);
+    for (long i = 0; found < s_.k; ++i)
+      if (keys_[i] == static_cast<Key>(~Key{0})) places_[found++] = i;
   }
 
   void take_first(long count) {
@@ -148,23 +141,22 @@ class LineSorter {
   }
 
   void write(long line) const {
-    std::int64_t* const places = s_.places + line * s_.k;
-    for (long i = 0; i < s_.k; ++i) places[i] = static_cast<std::int64_t>(static_cast<Key>(entries_[i]));
     switch (size_of(s_.dtype)) {
-      case 1: return write_values<std::uint8_t>(line, places);
-      case 2: return write_values<std::uint16_t>(line, places);
-      case 4: return write_values<std::uint32_t>(line, places);
-      default: return write_values<std::uint64_t>(line, places);
+      case 1: return write_values<std::uint8_t>(line);
+      case 2: return write_values<std::uint16_t>(line);
+      case 4: return write_values<std::uint32_t>(line);
+      default: return write_values<std::uint64_t>(line);
     }
   }
   template <class T>
-  void write_values(long line, const std::int64_t* places) const {
+  void write_values(long line) const {
     T* const values = static_cast<T*>(s_.values) + line * s_.k;
-    for (long i = 0; i < s_.k; ++i) values[i] = reinterpret_cast<const T*>(x_)[places[i]];
+    for (long i = 0; i < s_.k; ++i) values[i] = reinterpret_cast<const T*>(x_)[places_[i]];
   }
 
   const SortLines& s_;
   const std::byte* x_ = nullptr;
+  std::int64_t* places_ = nullptr;
   Entry* entries_;
   Entry* others_;
   Key* keys_;

@@ -17,4 +17,17 @@ TENON_PER_ISA(LeastKey32, least_key_32, least_key_32)
 using LeastKey64 = std::uint64_t(const std::uint64_t* keys, long n);
 TENON_PER_ISA(LeastKey64, least_key_64, least_key_64)
 
+/// The keys of a line, the least of each 32 of them, and the least of each 32 of those.
+inline constexpr long keys_of_block = 32;
+constexpr long blocks_of(long n) { return (n + keys_of_block - 1) / keys_of_block; }
+constexpr long room_of_first_keys(long n) {
+  return keys_of_block * (blocks_of(n) + blocks_of(blocks_of(n)) + blocks_of(blocks_of(blocks_of(n))));
+}
+/// The places of the first k of n keys in order; returns how many were found before all that are left have
+/// the largest key that there is. `keys` has room_of_first_keys(n), and is changed.
+using FirstKeys32 = long(std::uint32_t* keys, long n, long k, std::int64_t* places);
+TENON_PER_ISA(FirstKeys32, first_keys_32, first_keys_32)
+using FirstKeys64 = long(std::uint64_t* keys, long n, long k, std::int64_t* places);
+TENON_PER_ISA(FirstKeys64, first_keys_64, first_keys_64)
+
 }  // namespace tenon::cpu

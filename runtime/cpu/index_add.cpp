@@ -43,7 +43,7 @@ void emit_slices(Planner& planner, const Group& group) {
   const Node& node = group.node();
   const Slices slices = *Slices::match(node);
   const auto axis = static_cast<std::size_t>(slices.axis);
-  const PlannedTensor x = planner.dense(slices.x), indices = planner.dense(slices.indices);
+  const PlannedTensor x = x_of_scatter(planner, slices.x), indices = planner.dense(slices.indices);
   const PlannedTensor src = planner.dense(slices.src);
   const std::int64_t outer = numel(std::span(x.shape()).first(axis));
   const std::int64_t inner = numel(std::span(x.shape()).subspan(axis + 1)), count = src.shape()[axis];
@@ -110,7 +110,7 @@ struct Put {
 
 void emit_put(Planner& planner, const Node& node, const Put& put) {
   const IndexedRows& rows = put.rows;
-  const PlannedTensor x = planner.dense(rows.x), value = planner.dense(put.value);
+  const PlannedTensor x = x_of_scatter(planner, rows.x), value = planner.dense(put.value);
   const PlannedTensor numbers = numbers_of_rows(planner, rows);
   emit_scatter_step(planner, node,
                     {.outer = rows.outer,

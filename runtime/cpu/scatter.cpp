@@ -36,7 +36,7 @@ void emit_scatter(Planner& planner, const Group& group) {
     t.can_view_as(around(t.shape(), op.axis), &found);
     return cpu::Scatter::Strides{found[0], found[1], found[2]};
   };
-  const PlannedTensor x = planner.dense(node.input(0));
+  const PlannedTensor x = x_of_scatter(planner, node.input(0));
   const PlannedTensor indices = read(node.input(1)), src = read(node.input(2));
   const Index sizes = around(indices.shape(), op.axis);
   emit_scatter_step(planner, node,

@@ -1,5 +1,8 @@
 #include "runtime/cpu/scatter_step.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "runtime/cpu/step.h"
 #include "runtime/index_fault.h"
 
@@ -8,7 +11,10 @@ namespace {
 
 class ScatterStep : public CpuStep {
  public:
-  explicit ScatterStep(const cpu::Scatter& scatter) : scatter_(scatter) { faults = 1; }
+  ScatterStep(const cpu::Scatter& scatter, bool x_is_one) : scatter_(scatter) {
+    scatter_.x_is_one = x_is_one;
+    faults = 1;
+  }
 
   void compute(const CpuFrame& frame) const override {
     cpu::Scatter scatter = scatter_;
@@ -34,7 +40,28 @@ class ScatterStep : public CpuStep {
   cpu::Scatter scatter_;
 };
 
+bool is_one_element(const PlannedTensor& t) {
+  return std::ranges::all_of(t.strides(), [](std::int64_t stride) { return stride == 0; });
+}
+
+/// Is every element of a tensor the same?
+bool is_uniform(const Tensor& t) {
+  const std::size_t size = size_of(t.dtype());
+  return t.numel() > 0 && t.is_contiguous() &&
+         std::memcmp(t.bytes(), t.bytes() + size, (static_cast<std::size_t>(t.numel()) - 1) * size) == 0;
+}
+
 }  // namespace
+
+PlannedTensor x_of_scatter(Planner& planner, const Value* x) {
+  if (const auto known = planner.assignment().constant(x); known && is_uniform(*known)) {
+    Tensor element = Tensor::empty(x->dtype(), {});
+    std::memcpy(element.mutable_bytes(), known->bytes(), size_of(x->dtype()));
+    return planner.constant(element).expand(known->shape());
+  }
+  const PlannedTensor at = planner.assignment().at(x);
+  return is_one_element(at) ? at : planner.dense(x);
+}
 
 void emit_scatter_step(Planner& planner, const Node& node, const cpu::Scatter& scatter,
                        const Scattered& operands) {
@@ -42,7 +69,7 @@ void emit_scatter_step(Planner& planner, const Node& node, const cpu::Scatter& s
   const PlannedTensor out =
       planner.assignment().assign(node.output(), row_major(node.output()->rank()),
                                   [](const PlannedTensor& t) { return t.is_contiguous(); });
-  auto step = std::make_unique<ScatterStep>(scatter);
+  auto step = std::make_unique<ScatterStep>(scatter, is_one_element(x));
   step->x = x.address();
   step->indices = indices.address();
   step->src = src.address();

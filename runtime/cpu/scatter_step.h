@@ -6,8 +6,11 @@
 namespace tenon {
 
 struct Scattered {
-  PlannedTensor x, indices, src;  // x dense, the others in the strides of cpu::Scatter
+  PlannedTensor x, indices, src;  // x as x_of_scatter has it, the others in the strides of cpu::Scatter
 };
+/// Where x lies: dense, or one element.
+PlannedTensor x_of_scatter(Planner& planner, const Value* x);
+
 /// Makes the step; the node's result is dense. A wrong index is the step's error.
 void emit_scatter_step(Planner& planner, const Node& node, const cpu::Scatter& scatter,
                        const Scattered& operands);

@@ -118,6 +118,50 @@ TEST(Gather, IndexSelectAlongAMiddleDim) {
         ASSERT_EQ(out[(o * 4 + i) * 5 + c], table[(o * 6 + static_cast<std::size_t>(indices[i])) * 5 + c]);
 }
 
+template <class T, class Index>
+void check_columns(std::size_t count) {
+  constexpr std::size_t rows = 37, width = 50;
+  ThreadPool pool(3);
+  std::vector<T> table(rows * width);
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<T>(i % 251);
+  std::vector<Index> indices(count);
+  for (std::size_t i = 0; i < count; ++i)
+    indices[i] = static_cast<Index>(i * 37 % (2 * width)) - static_cast<Index>(width);
+  std::vector<T> out(rows * count);
+  GatherRows g{.outer = rows,
+               .count = static_cast<long>(count),
+               .table_rows = width,
+               .row_bytes = sizeof(T),
+               .table = table.data(),
+               .table_outer_stride = width * sizeof(T),
+               .table_stride = sizeof(T),
+               .out = out.data(),
+               .out_outer_stride = static_cast<long>(count * sizeof(T)),
+               .out_stride = sizeof(T),
+               .indices = indices.data(),
+               .index_dtype = sizeof(Index) == 4 ? DType::i32 : DType::i64,
+               .wrap_negative = true};
+  ASSERT_EQ(gather_rows(g, pool), -1);
+  for (std::size_t o = 0; o < rows; ++o)
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto place = static_cast<std::size_t>(indices[i] < 0 ? indices[i] + Index{width} : indices[i]);
+      ASSERT_EQ(out[o * count + i], table[o * width + place]);
+    }
+  indices[count - 1] = width;
+  EXPECT_EQ(gather_rows(g, pool), static_cast<long>(count) - 1);
+  g.wrap_negative = false;
+  EXPECT_EQ(gather_rows(g, pool), count > 1 ? 0 : static_cast<long>(count) - 1);
+}
+
+TEST(Gather, Columns) {
+  for (const std::size_t count : {1, 17, 1024, 3000}) {
+    check_columns<std::uint8_t, std::int64_t>(count);
+    check_columns<std::uint16_t, std::int32_t>(count);
+    check_columns<float, std::int64_t>(count);
+    check_columns<double, std::int32_t>(count);
+  }
+}
+
 TEST(Gather, NoIndices) {
   ThreadPool pool(1);
   const std::vector<float> table = counted(10);

@@ -326,6 +326,29 @@ TEST_P(LoopTypes, RowsOfEveryLength) {
       }
 }
 
+// Rows are reduced, then read once more by the only operator on blocks.
+TEST_P(LoopTypes, NormsByOneReductionOfFloatsOf16Bits) {
+  for (const DType dtype : {DType::f16, DType::bf16})
+    for (const std::int64_t length : {1, 15, 64, 197, 2300, 9000})
+      for (const std::int64_t rows : {1, 9})
+        for (const int to : {0, 3}) {
+          LoopProgram p = program_over({rows, length}, 1);
+          const Reg x = p.load(dense(p, 0, dtype));
+          const Reg mean =
+              p.prim(Prim::div, p.reduce(Reduce::sum, p.prim(Prim::mul, x, x)), p.count(DType::f32));
+          const Reg scale = p.prim(Prim::rsqrt, p.prim(Prim::add, mean, p.constant(1e-5)));
+          p.store(dense(p, to, dtype),
+                  p.prim(Prim::mul, p.prim(Prim::mul, x, scale), p.load({1, dtype, {0, 1}})));
+          expect_matches_reference(p);
+          for (const Reduce kind : {Reduce::sum, Reduce::max, Reduce::min}) {
+            LoopProgram other = program_over({rows, length}, 1);
+            const Reg y = other.load(dense(other, 0, dtype));
+            other.store(dense(other, to, dtype), other.prim(Prim::sub, y, other.reduce(kind, y)));
+            expect_matches_reference(other);
+          }
+        }
+}
+
 TEST_P(LoopTypes, ColumnsOfEveryWidth) {
   for (const DType dtype : {DType::f64, DType::i8, DType::i32, DType::i64})
     for (const std::int64_t width : {5, 32, 127, 300})

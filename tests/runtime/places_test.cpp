@@ -114,6 +114,31 @@ TEST(Places, ScatterJoins) {
     }
 }
 
+TEST(Places, WritesIntoOneNumber) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i64, DType::boolean})
+    for (const int number : {0, 1})
+      for (const bool accumulate : {false, true}) {
+        const std::string type(name(dtype));
+        const auto text = [&](std::string_view call) {
+          return fmt::format(
+              "graph g(%i: i64[5], %e: i64[4,5,6], %y: {0}[4,5,6]) {{\n"
+              "  %1 = full(shape=[4,9,6], value={1}, dtype={0}) : {0}[4,9,6]\n  %2 = {2} : {0}[4,9,6]\n  "
+              "return "
+              "%2\n}}\n",
+              type, number, call);
+        };
+        const std::vector<Tensor> inputs = {random_integers(DType::i64, {5}, 0, 9, 1),
+                                            random_integers(DType::i64, {4, 5, 6}, 0, 9, 2),
+                                            random_tensor(dtype, {4, 5, 6}, 3)};
+        const double tolerance = is_small_float(dtype) ? 2e-2 : 2e-5;
+        const char* const adds = accumulate ? ", accumulate=true" : "";
+        expect_same_on(text(fmt::format("index_put(%1, %y, %i, axes=1{})", adds)), inputs, tolerance);
+        const char* const reduce = accumulate ? "sum" : "none";
+        expect_same_on(text(fmt::format("scatter(%1, %e, %y, axis=1, reduce=\"{}\")", reduce)), inputs,
+                       tolerance);
+      }
+}
+
 TEST(Places, ScatterOfAPartAndOfManyIntoFew) {
   expect_same_on(
       "graph g(%x: f32[4,6], %i: i64[3,2], %y: f32[5,7]) {\n"

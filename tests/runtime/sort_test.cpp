@@ -1,4 +1,6 @@
 // Sorting along an axis: every length and type against the interpreter, equal values and NaN among them.
+#include <limits>
+
 #include "tests/runtime/on_device.h"
 
 namespace tenon::testing {
@@ -69,6 +71,8 @@ TEST(Sorting, TheFirstFew) {
   check_topk(DType::f32, {9000, 2}, 0, 3);
   check_topk(DType::i64, {3000}, 0, 40);
   check_topk(DType::f16, {4500}, 0, 40);
+  for (const DType dtype : {DType::f64, DType::bf16, DType::i64, DType::i32, DType::u8, DType::boolean})
+    for (const std::int64_t length : {33, 300, 1057, 40000}) check_topk(dtype, {3, length}, 1, 7);
 }
 
 TEST(Sorting, TheKthComesLastWhereTheOthersHaveNoOrder) {
@@ -105,6 +109,31 @@ TEST(Sorting, LinesOfOneValue) {
         length);
     expect_same_on(text, {Tensor::of<int>(DType::f32, {1}, {2}).expand({length}).contiguous()}, 0);
   }
+}
+
+// No key is larger than these.
+TEST(Sorting, TheFirstFewOfTheLastValue) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8})
+    for (const bool largest : {false, true}) {
+      Tensor x = Tensor::zeros(dtype, {500});
+      for (std::int64_t i = 0; i < 500; ++i) {
+        if (is_float(dtype))
+          x.set_double(Index{i}, i % 100 == 7 ? 1 : largest ? -HUGE_VAL : std::nan(""));
+        else if (dtype == DType::u8)
+          x.set_int(Index{i}, i % 100 == 7 ? 1 : largest ? 0 : 255);
+        else
+          x.set_int(Index{i}, i % 100 == 7                     ? 1
+                              : dtype == DType::i32 && largest ? std::numeric_limits<std::int32_t>::min()
+                              : dtype == DType::i32            ? std::numeric_limits<std::int32_t>::max()
+                              : largest                        ? std::numeric_limits<std::int64_t>::min()
+                                                               : std::numeric_limits<std::int64_t>::max());
+      }
+      const std::string type = type_string(dtype, Index{500}), first = type_string(dtype, Index{20});
+      expect_same_on(fmt::format("graph g(%x: {}) {{\n  %1, %2 = topk(%x, k=20, largest={}) : {}, i64[20]\n"
+                                 "  return %1, %2\n}}\n",
+                                 type, largest, first),
+                     {x}, 0);
+    }
 }
 
 TEST(Sorting, TheMostFrequentValue) {
