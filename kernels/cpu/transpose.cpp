@@ -36,11 +36,11 @@ void transpose_copy(const TransposeCopy& t, ThreadPool& pool) {
 }
 
 void transpose_on_this_thread(long rows, long cols, const float* source, long source_stride, float* target,
-                              long target_stride) {
+                              long target_stride) noexcept {
   transpose_block(rows, cols, source, source_stride, target, target_stride);
 }
 void transpose_on_this_thread(long rows, long cols, const double* source, long source_stride, double* target,
-                              long target_stride) {
+                              long target_stride) noexcept {
   transpose_block_u64(rows, cols, reinterpret_cast<const std::uint64_t*>(source), source_stride,
                       reinterpret_cast<std::uint64_t*>(target), target_stride);
 }

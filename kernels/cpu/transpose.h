@@ -25,9 +25,9 @@ void transpose_copy(const TransposeCopy& copy, ThreadPool& pool);
 
 /// One matrix, without a pool: target[c * target_stride + r] = source[r * source_stride + c].
 void transpose_on_this_thread(long rows, long cols, const float* source, long source_stride, float* target,
-                              long target_stride);
+                              long target_stride) noexcept;
 void transpose_on_this_thread(long rows, long cols, const double* source, long source_stride, double* target,
-                              long target_stride);
+                              long target_stride) noexcept;
 
 /// Of pairs of rows, the elements side by side: target[i * target_stride + 2 * c + r] is column c of row
 /// 2 * i + r.
