@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include <algorithm>
 #include <limits>
@@ -30,7 +31,7 @@ void pause() {
 // core.
 constexpr int caller_spins = 400;
 // A worker spins about 50 us before it yields in a run, or parks outside of one.
-constexpr int worker_spins = 2000;
+constexpr unsigned worker_spins = 2000;
 // A worker that has worked for so long yields before it takes another chunk: less than a slice of the
 // scheduler, at whose end it would lose its processor while it holds one.
 constexpr std::chrono::microseconds turn{250};
@@ -97,10 +98,11 @@ void ThreadPool::parallel_for(long chunks, Body body) {
 
 ThreadPool::Clocks ThreadPool::Clocks::now() {
   rusage used{};
-  getrusage(RUSAGE_THREAD, &used);
+  getrusage(RUSAGE_THREAD, &used);  // whose times may be those of the last tick
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return {std::chrono::steady_clock::now(),
-          std::chrono::seconds(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-              std::chrono::microseconds(used.ru_utime.tv_usec + used.ru_stime.tv_usec),
+          std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_nsec / 1000),
           used.ru_nvcsw + used.ru_nivcsw};
 }
 
@@ -124,12 +126,11 @@ void ThreadPool::hand_in(int worker, long chunks, std::chrono::steady_clock::tim
 
 // Of a worker that holds no chunk.
 void ThreadPool::yield(int worker) {
-  Clocks& mine = turns_[static_cast<std::size_t>(worker)];
-  const long switches = mine.switches;
-  const auto before = std::chrono::steady_clock::now();
+  const Clocks before = Clocks::now();
   sched_yield();
-  mine = Clocks::now();
-  if (mine.switches != switches && mine.wall - before > late) rest(worker, mine.wall - before);
+  const Clocks after = turns_[static_cast<std::size_t>(worker)] = Clocks::now();
+  if (after.switches != before.switches && after.wall - before.wall > late)
+    rest(worker, after.wall - before.wall);
 }
 
 void ThreadPool::rest(int worker, std::chrono::nanoseconds waited) {
@@ -207,7 +208,7 @@ void ThreadPool::work(int worker) {
   Clocks& mine = turns_[static_cast<std::size_t>(worker)];
   mine = Clocks::now();
   for (std::uint32_t seen = 0; !stop_.load(std::memory_order_relaxed);) {
-    for (int spins = 1; !has_work(seen); spins++) {
+    for (unsigned spins = 1; !has_work(seen); spins++) {
       pause();
       if (spins % worker_spins != 0) continue;
       if (runs_.load(std::memory_order_relaxed) > 0) {

@@ -26,10 +26,10 @@ struct WorkSpan {
 /// alone, as does a parallel_for inside a parallel_for. Consecutive chunks are a thread's own: what a loop
 /// leaves in the cache of a core, the next one reads there. A thread that has none left claims those of
 /// others. A worker that the system does not schedule while it holds a chunk delays its loop. Workers
-/// therefore yield between chunks; where another program takes their processor, they rest for a time in
-/// proportion to their wait, and the others do their part. Which
-/// thread runs a chunk changes from run to run; a body whose chunks are independent therefore computes the
-/// same numbers every time.
+/// therefore yield between chunks, and where another program takes their processor, they rest for a time in
+/// proportion to their wait, while the others do their part.
+/// Which thread runs a chunk changes from run to run; a body whose chunks are independent therefore computes
+/// the same numbers every time.
 class ThreadPool {
  public:
   /// threads >= 1. With 1 there are no workers and parallel_for is a plain loop. Where the system grants no

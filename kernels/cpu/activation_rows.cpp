@@ -21,7 +21,7 @@ TENON_INLINE void map_vectors(const RowsLeft& left, long rows, long cols, F f) {
 
 template <class F>
 TENON_INLINE void map_rows(const RowsLeft& left, long rows, long cols, F f) {
-  if (cols % VL == 0)
+  if (cols > 0 && cols % VL == 0)
     map_vectors<true>(left, rows, cols, f);
   else
     map_vectors<false>(left, rows, cols, f);

@@ -7,7 +7,7 @@ namespace tenon::cpu::TENON_ISA {
 namespace {
 
 template <class T>
-TENON_INLINE T size_of(T x) {
+TENON_INLINE T magnitude(T x) {
   return x < 0 ? -x : x;
 }
 
@@ -69,7 +69,7 @@ struct Panel {
     const T alpha = static_cast<T>((1 + __builtin_sqrt(17.0)) / 8);
     T *const x = w[k - first], *const y = w[k - first + 1];
     bring_column(k, k, k - first);
-    const T diagonal = size_of(x[k]), below = largest_size(x, k + 1, m.rows);
+    const T diagonal = magnitude(x[k]), below = largest_size(x, k + 1, m.rows);
     if (!(diagonal > 0 || (diagonal == diagonal && below > 0))) return {-1, false};
     if (diagonal >= alpha * below) return {k, false};
     const long row = place_of_size(x, k + 1, below);
@@ -77,7 +77,7 @@ struct Panel {
     const T before = largest_size(y, k, row), after = largest_size(y, row + 1, m.rows);
     const T beside = after > before ? after : before;
     if (diagonal >= alpha * below * (below / beside)) return {k, false};
-    if (size_of(y[row]) < alpha * beside) return {row, true};
+    if (magnitude(y[row]) < alpha * beside) return {row, true};
     copy(y + k, m.rows - k, x + k);
     return {row, false};
   }

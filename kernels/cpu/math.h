@@ -4,7 +4,7 @@
 // (tests/kernels/prims_test.cpp):
 //   exp, exp2 1.3 · expm1 1.6 · log 0.9 · log2 1.4 · log10 1.8 · log1p 1.5 · sigmoid 2.6 · tanh 4.6
 // NaN gives NaN, infinities give what C's functions give, results below the normal range are subnormal, not
-// flushed.
+// flushed, but for those of sigmoid, which are 0.
 #pragma once
 #include "kernels/cpu/simd.h"
 
@@ -153,7 +153,7 @@ static TENON_INLINE vf vlog1p(vf x) {
   return ((x == infinity) | (x == 0.0f) | (u == 0.0f)) ? (u == 0.0f ? broadcast(-infinity) : x) : result;
 }
 
-/// 1 + e^-x, of which no number below the normal range is left.
+/// 1 + e^-x; infinite where e^-x is, so that its reciprocal is 0.
 static TENON_INLINE vf one_and_exp_of_minus(vf x) {
 #if defined(__AVX512F__)
   return 1.0f + vexp(-x);

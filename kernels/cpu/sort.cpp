@@ -72,8 +72,9 @@ class LineSorter {
  private:
   static constexpr int key_bits = 8 * sizeof(Key);
 
-  /// Few of many are taken from a tree of the least keys.
-  static bool selects(const SortLines& s) { return s.k > 1 && 4 * s.k < s.length; }
+  static bool are_few(const SortLines& s) { return 4 * s.k < s.length; }
+  /// Few of many are taken from a tree of the least keys, whose root grows with the line: not thousands.
+  static bool selects(const SortLines& s) { return s.k > 1 && s.k <= 4096 && are_few(s); }
   static long entries_of(const SortLines& s) { return s.k == 1 || selects(s) ? 0 : s.length; }
   static long keys_of(const SortLines& s) { return selects(s) ? room_of_first_keys(s.length) : keys_at_once; }
   static Key key_of(Entry e) { return static_cast<Key>(e >> key_bits); }
@@ -106,8 +107,8 @@ class LineSorter {
       if (keys_[i] == static_cast<Key>(~Key{0})) places_[found++] = i;
   }
 
-  void take_first(long count) {
-    std::nth_element(entries_, entries_ + s_.k - 1, entries_ + count);
+  void take_first() {
+    std::nth_element(entries_, entries_ + s_.k - 1, entries_ + s_.length);
     if (s_.sorted) std::sort(entries_, entries_ + s_.k);
   }
 
@@ -116,8 +117,8 @@ class LineSorter {
       const long n = read_keys(first);
       for (long i = 0; i < n; ++i) entries_[first + i] = entry(keys_[i], first + i);
     }
-    if (!s_.sorted)
-      take_first(s_.length);
+    if (!s_.sorted || are_few(s_))
+      take_first();
     else if (s_.length >= least_radix)
       sort_by_digits();
     else

