@@ -116,13 +116,22 @@ def test_trace_follows_the_format(profiled):
     assert steps[0]["args"].keys() >= {"kernel", "module", "flops", "bytes"}
 
 
-def test_a_trace_of_two_threads_has_a_track_of_the_worker(profile, exported, tmp_path):
-    assert profile(exported("resnet9") / "model.pt", "--threads", 2, "--iters", 3, "--trace", "t.json").returncode == DONE
-    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+def spans_of_the_worker(profile, model, trace):
+    """And the names of the steps."""
+    assert profile(model, "--threads", 2, "--iters", 3, "--trace", trace.name).returncode == DONE
+    events = json.loads(trace.read_text())["traceEvents"]
     [track] = [e["tid"] for e in events if e["ph"] == "M" and e["args"]["name"] == "worker 1"]
     run = [e for e in events if e["ph"] == "X" and e["cat"] == "run"]
-    steps = {e["args"]["step"]: e["name"] for e in run if "kernel" in e["args"]}
-    spans = [e for e in run if e["tid"] == track]
+    return [e for e in run if e["tid"] == track], {e["args"]["step"]: e["name"] for e in run if "kernel" in e["args"]}
+
+
+def test_a_trace_of_two_threads_has_a_track_of_the_worker(profile, exported, tmp_path):
+    """On a busy machine the worker may rest, hence several tries."""
+    spans = []
+    for _ in range(20):
+        spans, steps = spans_of_the_worker(profile, exported("resnet9") / "model.pt", tmp_path / "t.json")
+        if spans:
+            break
     assert spans and all(steps[e["args"]["step"]] == e["name"] for e in spans)
 
 
