@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/count.h"
+#include "verify/number_json.h"
 
 namespace tenon {
 namespace {
@@ -66,8 +67,8 @@ std::optional<Failure> failure_of(const OutputCheck& c, const std::string& sampl
                  {"mean_error", s.mean},
                  {"cosine", d.cosine},
                  {"index", d.worst},
-                 {"value", d.value},
-                 {"expected", d.expected}});
+                 {"value", number_json(d.value, d.is_complex)},
+                 {"expected", number_json(d.expected, d.is_complex)}});
   for (const ErrorSpread::Bucket& b : s.buckets)
     f.data["histogram"].push_back({{"below", b.below}, {"count", b.count}});
   return f;

@@ -39,19 +39,33 @@ std::string Difference::str() const {
   return fmt::format("max error {:.2g} of {:.4g} (relative {:.2g}) {}", max_error, scale, relative(), where);
 }
 
-std::string Difference::value_str() const { return text.empty() ? fmt::format("{:.8g}", value) : text; }
+std::string Difference::value_str() const { return text.empty() ? number_str(value, is_complex) : text; }
 std::string Difference::expected_str() const {
-  return expected_text.empty() ? fmt::format("{:.8g}", expected) : expected_text;
+  return expected_text.empty() ? number_str(expected, is_complex) : expected_text;
+}
+
+std::string number_str(std::complex<double> number, bool is_complex, int digits) {
+  const std::string real = fmt::format("{:.{}g}", number.real(), digits);
+  return is_complex ? real + fmt::format("{:+.{}g}i", number.imag(), digits) : real;
 }
 
 namespace {
 
-double error_between(double x, double y) {
-  if (x == y || (std::isnan(x) && std::isnan(y))) return 0;
+using Complex = std::complex<double>;
+
+bool is_nan(double x) { return std::isnan(x); }
+bool is_nan(Complex z) { return std::isnan(z.real()) || std::isnan(z.imag()); }
+bool is_finite(double x) { return std::isfinite(x); }
+bool is_finite(Complex z) { return std::isfinite(z.real()) && std::isfinite(z.imag()); }
+
+template <class T>
+double error_of(T x, T y) {
+  if (x == y || (is_nan(x) && is_nan(y))) return 0;
   const double error = std::abs(x - y);
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
-double error_between(std::int64_t x, std::int64_t y) {
+
+double error_of(std::int64_t x, std::int64_t y) {
   return x == y ? 0 : std::max(1.0, std::abs(static_cast<double>(x) - static_cast<double>(y)));
 }
 
@@ -64,30 +78,34 @@ Index place_of(std::int64_t element, const Index& shape) {
   return place;
 }
 
-template <class T>
+double product_of(double x, double y) { return x * y; }
+double product_of(Complex x, Complex y) { return x.real() * y.real() + x.imag() * y.imag(); }
+
+// In elements of T, whose size and product are those of a Number.
+template <class T, class Number>
 void compare_elements(const Tensor& a, const Tensor& b, Difference& d) {
   const T *p = a.data<T>(), *q = b.data<T>();
   double xx = 0, yy = 0, xy = 0;
   std::int64_t worst = -1;
   for (std::int64_t i = 0; i < a.numel(); ++i) {
-    const auto x = static_cast<double>(p[i]), y = static_cast<double>(q[i]);
-    if (std::isfinite(y)) d.scale = std::max(d.scale, std::abs(y));
-    if (const double error = error_between(p[i], q[i]); error > d.max_error) {
+    const auto x = static_cast<Number>(p[i]), y = static_cast<Number>(q[i]);
+    if (is_finite(y)) d.scale = std::max(d.scale, std::abs(y));
+    if (const double error = error_of(p[i], q[i]); error > d.max_error) {
       d.max_error = error;
       worst = i;
     }
-    d.infinities += std::isinf(y) && x == y;
-    if (std::isfinite(x) && std::isfinite(y)) {
+    d.infinities += !is_finite(y) && x == y;
+    if (is_finite(x) && is_finite(y)) {
       ++d.compared;
-      xx += x * x;
-      yy += y * y;
-      xy += x * y;
+      xx += product_of(x, x);
+      yy += product_of(y, y);
+      xy += product_of(x, y);
     }
   }
   if (xx > 0 && yy > 0) d.cosine = xy / std::sqrt(xx * yy);
   if (worst < 0) return;
-  d.value = static_cast<double>(p[worst]);
-  d.expected = static_cast<double>(q[worst]);
+  d.value = static_cast<Number>(p[worst]);
+  d.expected = static_cast<Number>(q[worst]);
   d.worst = place_of(worst, a.shape());
 }
 
@@ -105,6 +123,9 @@ void compare_strings(const Tensor& a, const Tensor& b, Difference& d) {
 
 }  // namespace
 
+double error_between(double x, double y) { return error_of(x, y); }
+double error_between(std::complex<double> x, std::complex<double> y) { return error_of(x, y); }
+
 Difference compare(const Tensor& a, const Tensor& b) {
   Difference d;
   d.comparable = a.shape() == b.shape() && is_string(a.dtype()) == is_string(b.dtype());
@@ -114,10 +135,17 @@ Difference compare(const Tensor& a, const Tensor& b) {
     compare_strings(a, b, d);
     return d;
   }
-  d.exact = !is_float(a.dtype()) && !is_float(b.dtype());
-  const DType common = d.exact ? DType::i64 : DType::f64;
+  const auto either = [&](auto has) { return has(a.dtype()) || has(b.dtype()); };
+  d.is_complex = either(is_complex);
+  d.exact = !d.is_complex && !either(is_float);
+  const DType common = d.is_complex ? DType::c128 : d.exact ? DType::i64 : DType::f64;
   const Tensor x = a.to(common).contiguous(), y = b.to(common).contiguous();
-  d.exact ? compare_elements<std::int64_t>(x, y, d) : compare_elements<double>(x, y, d);
+  if (d.is_complex)
+    compare_elements<Complex, Complex>(x, y, d);
+  else if (d.exact)
+    compare_elements<std::int64_t, double>(x, y, d);
+  else
+    compare_elements<double, double>(x, y, d);
   return d;
 }
 

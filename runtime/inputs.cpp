@@ -191,10 +191,12 @@ Tensor random_tensor(DType dtype, const Index& sizes, IntegerRange range, std::u
     for (std::string& word : words) word = sample_words[random() % sample_words.size()];
     return string_tensor(sizes, words);
   }
-  Tensor t = Tensor::empty(is_float(dtype) ? DType::f32 : DType::i64, sizes);
-  if (is_float(dtype)) {
+  const bool is_integer = !is_float(dtype) && !is_complex(dtype);
+  Tensor t = Tensor::empty(is_integer ? DType::i64 : is_complex(dtype) ? DType::c64 : DType::f32, sizes);
+  if (!is_integer) {
+    const std::int64_t floats = is_complex(dtype) ? 2 * t.numel() : t.numel();
     std::normal_distribution<float> normal;
-    std::generate_n(t.mutable_data<float>(), t.numel(), [&] { return normal(random); });
+    std::generate_n(t.mutable_data<float>(), floats, [&] { return normal(random); });
   } else {
     if (is_bool(dtype)) range = {};
     std::uniform_int_distribution<std::int64_t> uniform(range.min, range.max);

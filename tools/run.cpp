@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <complex>
 #include <nlohmann/json.hpp>
 
 #include "base/count.h"
@@ -19,10 +20,13 @@
 #include "tools/terminal.h"
 #include "tools/usage.h"
 #include "tools/verbs.h"
+#include "verify/number_json.h"
 #include "verify/verdict.h"
 
 namespace tenon::tools {
 namespace {
+
+using Complex = std::complex<double>;
 
 struct RunOptions {
   ModelOptions model;
@@ -44,34 +48,37 @@ std::string summary_of_strings(const Tensor& t) {
 // The first numbers; nothing for one number, which the summary tells.
 std::string first_values(const Tensor& t, std::size_t most) {
   if (most == 0 || t.numel() < 2 || is_string(t.dtype())) return {};
-  const Tensor values = t.to(DType::f64).contiguous();
+  const Tensor values = t.to(DType::c128).contiguous();
   const auto count = static_cast<std::size_t>(t.numel());
   std::string text = "  [";
   for (std::size_t i = 0; i < std::min(count, most); ++i)
-    text += fmt::format("{}{:.6g}", i ? ", " : "", values.data<double>()[i]);
+    text += (i ? ", " : "") + number_str(values.data<Complex>()[i], is_complex(t.dtype()), 6);
   return text + (count > most ? ", ...]" : "]");
 }
 
 std::string summary(const Tensor& t) {
   if (is_string(t.dtype())) return summary_of_strings(t);
-  double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
+  const bool complex = is_complex(t.dtype());
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  Complex sum;
   std::int64_t nan = 0;
-  const Tensor values = t.to(DType::f64).contiguous();
+  const Tensor values = t.to(DType::c128).contiguous();
   for (std::int64_t i = 0; i < values.numel(); ++i) {
-    const double v = values.data<double>()[i];
-    if (std::isnan(v)) {
+    const Complex v = values.data<Complex>()[i];
+    if (std::isnan(v.real()) || std::isnan(v.imag())) {
       ++nan;
       continue;
     }
-    low = std::min(low, v);
-    high = std::max(high, v);
+    const double size = complex ? std::abs(v) : v.real();
+    low = std::min(low, size);
+    high = std::max(high, size);
     sum += v;
   }
   std::string text = t.type_string();
-  if (t.numel() == 1) return text + fmt::format(" = {:.8g}", values.data<double>()[0]);
+  if (t.numel() == 1) return text + " = " + number_str(values.data<Complex>()[0], complex);
   if (t.numel() > nan)
-    text += fmt::format(" min {:.6g} max {:.6g} mean {:.6g}", low, high,
-                        sum / static_cast<double>(t.numel() - nan));
+    text += fmt::format("{} min {:.6g} max {:.6g} mean {}", complex ? " magnitude" : "", low, high,
+                        number_str(sum / static_cast<double>(t.numel() - nan), complex, 6));
   return nan ? text + fmt::format(" ({} NaN)", nan) : text;
 }
 
@@ -159,6 +166,7 @@ nlohmann::ordered_json values_json(const Tensor& t, std::size_t most) {
     return list;
   }
   const Tensor flat = t.contiguous().reshape({t.numel()});
+  const Tensor numbers = is_integral(t.dtype()) || is_bool(t.dtype()) ? Tensor() : flat.to(DType::c128);
   for (std::size_t i = 0; i < count; ++i) {
     const std::array at = {static_cast<std::int64_t>(i)};
     if (is_bool(t.dtype()))
@@ -166,7 +174,7 @@ nlohmann::ordered_json values_json(const Tensor& t, std::size_t most) {
     else if (is_integral(t.dtype()))
       list.push_back(flat.get_int(at));
     else
-      list.push_back(flat.get_double(at));
+      list.emplace_back(number_json(numbers.data<Complex>()[i], is_complex(t.dtype())));
   }
   return list;
 }

@@ -1,11 +1,17 @@
 #include "verify/json.h"
 
+#include "verify/number_json.h"
+
 namespace tenon {
 
 using nlohmann::json;
 
 namespace {
-json element(double number, const std::string& text) { return text.empty() ? json(number) : json(text); }
+
+json element(const Difference& d, std::complex<double> number, const std::string& text) {
+  return text.empty() ? number_json(number, d.is_complex) : json(text);
+}
+
 }  // namespace
 
 json to_json(const Difference& d) {
@@ -15,8 +21,8 @@ json to_json(const Difference& d) {
           {"relative", d.relative()},
           {"largest", d.scale},
           {"worst", d.worst},
-          {"value", element(d.value, d.text)},
-          {"expected", element(d.expected, d.expected_text)},
+          {"value", element(d, d.value, d.text)},
+          {"expected", element(d, d.expected, d.expected_text)},
           {"compared", d.compared},
           {"cosine", d.cosine}};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <map>
 #include <set>
@@ -28,23 +29,22 @@ ErrorSpread spread_of_strings(const Tensor& value, const Tensor& expected) {
   return spread;
 }
 
-}  // namespace
-
-ErrorSpread spread_of_errors(const Tensor& value, const Tensor& expected, double scale,
-                             const Tolerance& tolerance) {
-  if (is_string(value.dtype())) return spread_of_strings(value, expected);
-  const Tensor x = value.to(DType::f64).contiguous(), y = expected.to(DType::f64).contiguous();
-  const double *p = x.data<double>(), *q = y.data<double>();
-  ErrorSpread spread{.elements = x.numel()};
+// Of elements of T, in which both are given.
+template <class T>
+ErrorSpread spread_of_numbers(const Tensor& value, const Tensor& expected, double scale,
+                              const Tolerance& tolerance) {
+  const Tensor x = value.contiguous(), y = expected.contiguous();
+  const T *p = x.data<T>(), *q = y.data<T>();
+  ErrorSpread spread{.elements = value.numel()};
   std::map<int, std::int64_t> decades;  // 10^d is the upper bound
   const double rtol = tolerance.rtol.value_or(0), atol = tolerance.atol.value_or(0);
   double sum = 0;
-  for (std::int64_t i = 0; i < x.numel(); ++i) {
-    if (p[i] == q[i] || (std::isnan(p[i]) && std::isnan(q[i]))) {
+  for (std::int64_t i = 0; i < value.numel(); ++i) {
+    const double error = error_between(p[i], q[i]);
+    if (error == 0) {
       ++spread.exact;
       continue;
     }
-    const double error = std::abs(p[i] - q[i]);
     if (!std::isfinite(error)) {
       ++spread.infinite;
       ++spread.beyond;
@@ -55,7 +55,7 @@ ErrorSpread spread_of_errors(const Tensor& value, const Tensor& expected, double
     if (error > atol + rtol * std::abs(q[i])) ++spread.beyond;
     if (error > atol)
       spread.needed_rtol =
-          std::max(spread.needed_rtol, q[i] == 0 ? infinity : (error - atol) / std::abs(q[i]));
+          std::max(spread.needed_rtol, q[i] == T() ? infinity : (error - atol) / std::abs(q[i]));
     const double share = scale > 0 ? error / scale : error;
     ++decades[std::max(smallest_decade, static_cast<int>(std::ceil(std::log10(share))))];
   }
@@ -65,6 +65,17 @@ ErrorSpread spread_of_errors(const Tensor& value, const Tensor& expected, double
     for (int d = decades.begin()->first; d <= decades.rbegin()->first; ++d)
       spread.buckets.push_back({std::pow(10.0, d), decades.contains(d) ? decades.at(d) : 0});
   return spread;
+}
+
+}  // namespace
+
+ErrorSpread spread_of_errors(const Tensor& value, const Tensor& expected, double scale,
+                             const Tolerance& tolerance) {
+  if (is_string(value.dtype())) return spread_of_strings(value, expected);
+  return is_complex(value.dtype()) || is_complex(expected.dtype())
+             ? spread_of_numbers<std::complex<double>>(value.to(DType::c128), expected.to(DType::c128), scale,
+                                                       tolerance)
+             : spread_of_numbers<double>(value.to(DType::f64), expected.to(DType::f64), scale, tolerance);
 }
 
 OutputCheck check_output(std::string name, const Tensor& value, const Tensor& expected,

@@ -176,12 +176,13 @@ class Checker {
   const PropertyOptions& options_;
 };
 
-// NaN in the first row of every float input that has rows; empty when there is none.
+// NaN in the first row of every input that has rows and can hold one; empty when there is none.
 Inputs with_nan(const Batch& batch) {
   Inputs inputs = batch.inputs;
   bool any = false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!batch.input_has_rows[i] || !is_float(inputs[i].dtype())) continue;
+    const DType dtype = inputs[i].dtype();
+    if (!batch.input_has_rows[i] || (!is_float(dtype) && !is_complex(dtype))) continue;
     inputs[i] = inputs[i].clone();
     Tensor row = inputs[i].slice(0, 0, 1);
     row.copy_from(Tensor::scalar(row.dtype(), std::numeric_limits<double>::quiet_NaN()).expand(row.shape()));

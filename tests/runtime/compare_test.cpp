@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 
 #include "ir/string_tensor.h"
@@ -49,6 +51,30 @@ TEST(Compare, NotANumberEqualsItselfAndNothingElse) {
   EXPECT_FALSE(compare(tensor(DType::f32, {1, inf}), nan).within(1));
   EXPECT_FALSE(compare(nan, tensor(DType::f32, {1, inf})).within(1));
   EXPECT_FALSE(compare(tensor(DType::f32, {inf}), tensor(DType::f32, {-inf})).within(1));
+}
+
+TEST(Compare, ComplexNumbersDifferByTheirDistance) {
+  const auto tensor = [](const std::vector<std::complex<double>>& values, DType dtype) {
+    Tensor t = Tensor::empty(DType::c128, {static_cast<std::int64_t>(values.size())});
+    std::copy(values.begin(), values.end(), t.mutable_data<std::complex<double>>());
+    return t.to(dtype);
+  };
+  const double nan = std::nan("");
+  for (const DType dtype : {DType::c64, DType::c128}) {
+    const Tensor z = tensor({{0.25, 10}, {-2, 0.5}}, dtype);
+    EXPECT_EQ(compare(z, z).str(), "equal");
+    const Difference real = compare(tensor({{0.5, 10}, {-2, 0.5}}, dtype), z);
+    EXPECT_EQ(real.max_error, 0.25);
+    EXPECT_FALSE(real.within(1e-2));
+    const Difference imaginary = compare(tensor({{0.25, 10}, {-2, -0.5}}, dtype), z);
+    EXPECT_EQ(imaginary.str(), "max error 1 of 10 (relative 0.1) at [1]: -2-0.5i, expected -2+0.5i");
+    EXPECT_EQ(compare(tensor({{3, 4}}, dtype), tensor({{0, 0}}, dtype)).max_error, 5);
+    EXPECT_LT(compare(tensor({{1, 1}}, dtype), tensor({{1, -1}}, dtype)).cosine, 0.1);
+    const Tensor odd = tensor({{nan, 1}, {1, inf}, {2, 3}}, dtype);
+    EXPECT_TRUE(compare(odd, odd).within(0));
+    EXPECT_EQ(compare(odd, odd).compared, 1);
+    EXPECT_FALSE(compare(tensor({{1, nan}}, dtype), tensor({{1, 1}}, dtype)).within(1e9));
+  }
 }
 
 TEST(Compare, WithoutAFiniteValueNothingHasASize) {

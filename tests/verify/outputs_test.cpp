@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 
 #include "base/error.h"
 #include "ir/parse.h"
@@ -50,6 +51,24 @@ TEST(Outputs, ElementsMayBeJudgedOneByOne) {
   EXPECT_FALSE(check(of({100, 0.02}), of({100, 0.01}), elementwise(0.1, 0)).ok);
   EXPECT_TRUE(check(of({100, 0.02}), of({100, 0.01}), elementwise(0.1, 0.01)).ok);
   EXPECT_NEAR(check(of({100, 0.02}), of({100, 0.01}), elementwise(0.1, 0)).spread.needed_rtol, 1, 1e-6);
+}
+
+TEST(Outputs, ComplexErrorsAreDistances) {
+  const auto check_parts = [](std::complex<float> value, std::complex<float> expected, const Tolerance& t) {
+    const auto tensor = [](std::complex<float> z) {
+      Tensor both = Tensor::zeros(DType::c64, {2});
+      both.mutable_data<std::complex<float>>()[0] = z;
+      both.mutable_data<std::complex<float>>()[1] = 100;
+      return both;
+    };
+    return check(tensor(value), tensor(expected), t);
+  };
+  EXPECT_FALSE(check_parts({1, 1}, {1, 2}, {}).ok);
+  EXPECT_TRUE(check_parts({1, 1.999F}, {1, 2}, {}).ok);
+  EXPECT_EQ(check_parts({1, 1}, {1, 2}, {}).spread.exact, 1);
+  EXPECT_EQ(check_parts({4, 3}, {0, 0}, {}).spread.mean, 2.5);
+  EXPECT_TRUE(check_parts({3.5F, 0}, {3, 0.5F}, elementwise(0.25, 0)).ok);
+  EXPECT_FALSE(check_parts({3.5F, 0}, {3, 0.5F}, elementwise(0.2, 0)).ok);
 }
 
 TEST(Outputs, WhatOthersDrewIsComparedByTypeAndSizes) {
