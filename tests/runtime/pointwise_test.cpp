@@ -103,6 +103,23 @@ TEST(Pointwise, OperandsThatAreStretchedHaveKernels) {
   }
 }
 
+// Outside of loops they are constants.
+TEST(Pointwise, RandomNumbersOfALoopHaveAKernel) {
+  constexpr const char* text = R"(graph g() {
+  %2 = loop(true:bool, carried=0, limit=3) (%i: i64[]) {
+    %1 = random_bits(%i, shape=[5,7], bits=24, stream=1) : i64[5,7]
+    return true:bool, %1
+  } : i64[3,5,7]
+  return %2
+}
+)";
+  const auto plan = plan_of(text);
+  if (has_kernels_of_cpu()) {
+    EXPECT_NE(plan->text().find("[random bits]"), std::string::npos) << plan->text();
+  }
+  expect_same_on(text, {}, 0, false);
+}
+
 TEST(Pointwise, OperandsInAnyOrderOfAxes) {
   expect_same_on(
       "graph g(%x: f32[5,3], %n: f32[3,5]) {\n  %1 = permute(%x, axes=[1,0]) : f32[3,5]\n"
