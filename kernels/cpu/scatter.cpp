@@ -107,19 +107,26 @@ void scatter_part(const Scatter& scatter, const Part& part, FirstBad& bad) {
   const auto inner = static_cast<std::uint64_t>(s.inner);
   const bool whole_rows = s.index_strides[2] == 0;  // one index for all columns
   const long run = whole_rows ? part.last - part.first : 1;
+  if (s.inner == 1 && s.include_self && s.src_strides[1] == 0 && s.count > 0) {
+    const Index* index = indices;
+    const T number = *src;
+    for (long e = 0; e < s.count; ++e, index += s.index_strides[1]) {
+      const std::uint64_t row = place_of(s, *index);
+      if (!has_place(s, row)) [[unlikely]]
+        return bad.report(part.outer * s.count + e);
+      out[row] = Join::join(out[row], number);
+    }
+    return;
+  }
   if (s.inner == 1 && s.include_self) {
     const long step = s.index_strides[1], src_step = s.src_strides[1];
-    const auto join_each = [&](auto value) __attribute__((always_inline)) {
-      const Index* index = indices;
-      for (long e = 0; e < s.count; ++e, index += step) {
-        const std::uint64_t row = place_of(s, *index);
-        if (!has_place(s, row)) [[unlikely]]
-          return bad.report(part.outer * s.count + e);
-        out[row] = Join::join(out[row], value(e));
-      }
-    };
-    if (src_step == 0 && s.count > 0) return join_each([number = *src](long) { return number; });
-    return join_each([&](long e) { return src[e * src_step]; });
+    for (long e = 0; e < s.count; ++e) {
+      const std::uint64_t row = place_of(s, indices[e * step]);
+      if (!has_place(s, row)) [[unlikely]]
+        return bad.report(part.outer * s.count + e);
+      out[row] = Join::join(out[row], src[e * src_step]);
+    }
+    return;
   }
   if (!whole_rows && s.include_self) {
     const auto [outer_step, step, column_step] = s.index_strides;
