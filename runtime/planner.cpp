@@ -390,6 +390,15 @@ PlannedTensor Planner::dense(const Value* value, const Order& order) {
   return copied(value, order, [&](const PlannedTensor& t) { return t.permute(order).is_contiguous(); });
 }
 
+PlannedTensor Planner::broadcast(const Value* value, const Index& sizes) {
+  if (eval(value->shape(), {}) == sizes) return dense(value);
+  const PlannedTensor place = assignment_.at(value).expand(sizes);
+  const PlannedTensor target = buffers_.arena(value->dtype(), sizes, row_major(sizes.size()),
+                                              [](const PlannedTensor& t) { return t.is_contiguous(); });
+  copy(place, target, current_);
+  return target;
+}
+
 PlannedTensor Planner::on_host(const Value* value) {
   if (device_.shares_memory) return assignment_.at(value);
   if (const auto constant = assignment_.constant(value)) return buffers_.constant(*constant, Space::host);

@@ -60,6 +60,8 @@ class Planner {
   PlannedTensor dense(const Value* value);
   /// The same with its axes in this order.
   PlannedTensor dense(const Value* value, const Order& order);
+  /// The value stretched to these sizes in dense row-major memory.
+  PlannedTensor broadcast(const Value* value, const Index& sizes);
   /// What steps derive from values before they compute (edges in order): made once, by the first that asks
   /// for it, for all that ask for the same form of the same values.
   const PlannedTensor& derived(const std::vector<const Value*>& from, const std::string& form,

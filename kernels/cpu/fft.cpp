@@ -2,6 +2,7 @@
 #include "kernels/cpu/fft.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -27,10 +28,17 @@ void append(std::vector<T>& to, Number z) {
   to.push_back(static_cast<T>(z.imag()));
 }
 
+/// How many passes of n = odd * 2^twos are by 8. With few registers only the last one, which has no factors.
+int passes_by_8(int twos) {
+  return fft_has_registers_for_8() ? twos / 3 : twos >= 3 && twos % 2 == 1 ? 1 : 0;
+}
+
 /// Empty where a prime is too large.
 std::vector<int> radices_of(long n) {
-  std::vector<int> radices;
-  for (const int radix : {8, 4, 2, 3, 5, 7, 11, 13})
+  std::vector<int> radices(
+      static_cast<std::size_t>(passes_by_8(std::countr_zero(static_cast<unsigned long>(n)))), 8);
+  n >>= 3 * radices.size();
+  for (const int radix : {4, 2, 3, 5, 7, 11, 13})
     while (n % radix == 0) {
       radices.push_back(radix);
       n /= radix;

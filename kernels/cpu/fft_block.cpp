@@ -3,7 +3,7 @@
 // once per ISA.
 #include "kernels/cpu/fft_block.h"
 
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/simd_lanes.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
@@ -135,22 +135,26 @@ struct Area {
   }
 };
 
+/// The transforms at p. Factors: null where all are 1.
+template <int R, class T>
+static TENON_INLINE void pass_at(const Area<T>& from, const Area<T>& to, long p, long m, long stride,
+                                 const T* factors) {
+  using V = typename Area<T>::V;
+  for (long q = 0; q < stride; q++) {
+    Z<V> z[R];
+    TENON_UNROLL
+    for (int k = 0; k < R; k++) z[k] = from.get(q + stride * (p + m * k));
+    transform<R, T>(z);
+    to.set(q + stride * R * p, z[0]);
+    TENON_UNROLL
+    for (int k = 1; k < R; k++)
+      to.set(q + stride * (R * p + k), factors ? z[k].times(factors[2 * k - 2], factors[2 * k - 1]) : z[k]);
+  }
+}
 template <int R, class T>
 static void pass(const Area<T>& from, const Area<T>& to, long m, long stride, const T* factors) {
-  using V = typename Area<T>::V;
-  for (long p = 0; p < m; p++, factors += 2 * (R - 1)) {
-    for (long q = 0; q < stride; q++) {
-      Z<V> z[R];
-      TENON_UNROLL
-      for (int k = 0; k < R; k++) z[k] = from.get(q + stride * (p + m * k));
-      transform<R, T>(z);
-      to.set(q + stride * R * p, z[0]);
-      TENON_UNROLL
-      for (int k = 1; k < R; k++) {
-        to.set(q + stride * (R * p + k), p == 0 ? z[k] : z[k].times(factors[2 * k - 2], factors[2 * k - 1]));
-      }
-    }
-  }
+  pass_at<R, T>(from, to, 0, m, stride, nullptr);
+  for (long p = 1; p < m; p++) pass_at<R, T>(from, to, p, m, stride, factors + 2 * (R - 1) * p);
 }
 
 /// Transforms area a of n numbers, with b's help. Returns where the result lies.
@@ -289,53 +293,50 @@ static TENON_INLINE void to_pairs(const V& re, const V& im, V& a, V& b, LaneList
   b = __builtin_shufflevector(re, im, (lanes / 2 + I / 2 + I % 2 * lanes)...);
 }
 
-// Lines that lie side by side: complex number j of line l at (j * step + l).
-template <class T>
+// Lines that lie side by side: complex number j of line l at (j * step + l). `Whole`: as many as lanes.
+template <bool Whole, class T>
 static void read_columns(long lines, long step, long n, const T* x, const Area<T>& to) {
-  using V = typename Area<T>::V;
-  constexpr long lanes = Area<T>::lanes;
-  V pairs[2] = {};
-  for (long j = 0; j < n; j++) {
-    if (lines == lanes) {
-      __builtin_memcpy(pairs, x + 2 * j * step, sizeof pairs);
-    } else {
-      __builtin_memcpy(pairs, x + 2 * j * step, static_cast<unsigned long>(2 * lines) * sizeof(T));
-    }
-    to_parts(pairs[0], pairs[1], to.at[2 * j], to.at[2 * j + 1],
-             typename MakeLaneList<Area<T>::lanes>::type{});
+  using L = Lanes<T>;
+  const long first = 2 * lines < L::count ? 2 * lines : L::count, second = 2 * lines - first;
+  for (long j = 0; j < n; j++, x += 2 * step) {
+    const auto a = Whole ? L::load(x) : L::load_first(x, first);
+    const auto b = Whole        ? L::load(x + L::count)
+                   : second > 0 ? L::load_first(x + L::count, second)
+                                : typename L::V{};
+    to_parts(a, b, to.at[2 * j], to.at[2 * j + 1], typename MakeLaneList<Area<T>::lanes>::type{});
   }
 }
-template <class T>
+template <bool Whole, class T>
 static void write_columns(long lines, long step, long n, const Area<T>& from, T* y) {
-  using V = typename Area<T>::V;
-  constexpr long lanes = Area<T>::lanes;
-  V pairs[2];
-  for (long j = 0; j < n; j++) {
-    to_pairs(from.at[2 * j], from.at[2 * j + 1], pairs[0], pairs[1],
-             typename MakeLaneList<Area<T>::lanes>::type{});
-    if (lines == lanes) {
-      __builtin_memcpy(y + 2 * j * step, pairs, sizeof pairs);
-    } else {
-      __builtin_memcpy(y + 2 * j * step, pairs, static_cast<unsigned long>(2 * lines) * sizeof(T));
-    }
+  using L = Lanes<T>;
+  const long first = 2 * lines < L::count ? 2 * lines : L::count, second = 2 * lines - first;
+  for (long j = 0; j < n; j++, y += 2 * step) {
+    typename L::V a, b;
+    to_pairs(from.at[2 * j], from.at[2 * j + 1], a, b, typename MakeLaneList<Area<T>::lanes>::type{});
+    Whole ? L::store(y, a) : L::store_first(y, a, first);
+    if (Whole)
+      L::store(y + L::count, b);
+    else if (second > 0)
+      L::store_first(y + L::count, b, second);
   }
 }
 
-/// From the transform of pairs (even, odd) of real numbers to the numbers' own.
+/// From the transform of pairs (even, odd) of real numbers to the numbers' own, k and length - k at once.
 template <class T>
 static void unfold(const FftTables<T>& t, const Area<T>& z, const Area<T>& y) {
   using V = typename Area<T>::V;
   const long h = t.length;
   const T* w = t.folding.data();
   const T half = static_cast<T>(0.5);
-  for (long k = 0; k <= h; k++) {
-    const Z<V> a = z.get(k == h ? 0 : k), mirrored = z.get(k == 0 ? 0 : h - k),
-               b = {mirrored.re, -mirrored.im};
+  const Z<V> first = z.get(0);
+  y.set(0, {first.re + first.im, V{}});
+  y.set(h, {first.re - first.im, V{}});
+  for (long k = 1; 2 * k <= h; k++) {
+    const Z<V> a = z.get(k), mirrored = z.get(h - k), b = {mirrored.re, -mirrored.im};
     const Z<V> sum = a + b, turned = (a - b).times_minus_i().times(w[2 * k], w[2 * k + 1]);
+    y.set(h - k, {(sum.re - turned.re) * half, (turned.im - sum.im) * half});
     y.set(k, {(sum.re + turned.re) * half, (sum.im + turned.im) * half});
   }
-  y.at[1] = V{};
-  y.at[2 * h + 1] = V{};
 }
 
 /// Back. The first number and the middle one count as real.
@@ -344,21 +345,22 @@ static void fold(const FftTables<T>& t, const Area<T>& x, const Area<T>& z) {
   using V = typename Area<T>::V;
   const long h = t.length;
   const T* w = t.folding.data();
-  x.at[1] = V{};
-  x.at[2 * h + 1] = V{};
-  for (long k = 0; k < h; k++) {
+  const V first = x.get(0).re, middle = x.get(h).re;
+  z.set(0, {first + middle, first - middle});
+  for (long k = 1; 2 * k <= h; k++) {
     const Z<V> a = x.get(k), mirrored = x.get(h - k), b = {mirrored.re, -mirrored.im};
-    const Z<V> turned = (a - b).times(w[2 * k], -w[2 * k + 1]);
-    z.set(k, {a.re + b.re - turned.im, a.im + b.im + turned.re});
+    const Z<V> sum = a + b, turned = (a - b).times(w[2 * k], -w[2 * k + 1]);
+    z.set(h - k, {sum.re + turned.im, turned.re - sum.im});
+    z.set(k, {sum.re - turned.im, sum.im + turned.re});
   }
 }
 
 /// Not 0 in lanes of lines that have an imaginary part.
 template <class T>
-static typename Area<T>::V imaginary_lines(const Area<T>& x, long n) {
+static auto imaginary_lines(const Area<T>& x, long n) {
   using V = typename Area<T>::V;
-  V found{};
-  for (long j = 0; j < n; j++) found = x.at[2 * j + 1] != 0 ? V{} + 1 : found;
+  auto found = V{} != V{};
+  for (long j = 0; j < n; j++) found |= x.at[2 * j + 1] != V{};
   return found;
 }
 
@@ -369,8 +371,9 @@ static void transform_block(const FftBlock<T>& block) {
   Area<T> a{reinterpret_cast<V*>(block.work)}, b{reinterpret_cast<V*>(block.work + block.work_size)};
   const Area<T> c{reinterpret_cast<V*>(block.work + 2 * block.work_size)};
   T* const into = reinterpret_cast<T*>(a.at);
+  const bool is_whole = block.lines == Area<T>::lanes;
   if (block.step > 0) {
-    read_columns(block.lines, block.step, t.n, block.x, a);
+    (is_whole ? read_columns<true, T> : read_columns<false, T>)(block.lines, block.step, t.n, block.x, a);
   } else {
     read_lines(block.lines, t.floats_in, block.x, into);
   }
@@ -405,14 +408,16 @@ static void transform_block(const FftBlock<T>& block) {
       a.at[1] = V{};
     }
   } else {
-    const V has_imaginary = imaginary_lines(a, t.n);
+    const auto has_imaginary = imaginary_lines(a, t.n);
     a.swapped = b.swapped = t.inverse;
     a = transform_any(t, a, b);
     const V zero = static_cast<T>(t.inverse ? -0.0 : 0.0) - V{};
     // Of real numbers, the first result and the middle one are real.
-    a.at[1] = has_imaginary != 0 ? a.at[1] : zero;
-    if (t.n % 2 == 0) a.at[t.n + 1] = has_imaginary != 0 ? a.at[t.n + 1] : zero;
-    if (block.step > 0) return write_columns(block.lines, block.step, t.n, a, block.y);
+    a.at[1] = has_imaginary ? a.at[1] : zero;
+    if (t.n % 2 == 0) a.at[t.n + 1] = has_imaginary ? a.at[t.n + 1] : zero;
+    if (block.step > 0)
+      return (is_whole ? write_columns<true, T> : write_columns<false, T>)(block.lines, block.step, t.n, a,
+                                                                           block.y);
   }
   write_lines(block.lines, t.floats_out, reinterpret_cast<const T*>(a.at), block.y);
 }
@@ -422,5 +427,6 @@ static void transform_block(const FftBlock<T>& block) {
 void fft_block_f32(const FftBlock<float>& block) { transform_block(block); }
 void fft_block_f64(const FftBlock<double>& block) { transform_block(block); }
 long fft_lanes() { return VL; }
+bool fft_has_registers_for_8() { return vector_registers >= 32; }
 
 }  // namespace tenon::cpu::TENON_ISA

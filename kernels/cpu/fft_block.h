@@ -22,5 +22,8 @@ TENON_PER_ISA(FftBlockF64, fft_block_f64, fft_block_f64)
 /// Floats in a vector.
 using FftLanes = long();
 TENON_PER_ISA(FftLanes, fft_lanes, fft_lanes)
+/// Do 8 complex numbers and their factors stay in registers?
+using FftRegisters = bool();
+TENON_PER_ISA(FftRegisters, fft_has_registers_for_8, fft_has_registers_for_8)
 
 }  // namespace tenon::cpu

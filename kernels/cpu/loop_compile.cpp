@@ -200,12 +200,12 @@ class Compiler {
   /// A load of 16-bit floats that only folds read, which widen them.
   bool is_folded_in_memory(Reg load) {
     const DType dtype = program_.code.operands[operand(load)].dtype;
-    if (space().mode != LoopMode::rows || !value(load).has_q ||
+    if (space().mode == LoopMode::map || !value(load).has_q ||
         !is_dense(space().operands[operand(load)], value(load)))
       return false;
     for (Reg user = load + 1; user < end(); ++user)
       for (int a = 0; value(user).needed && a < arg_count(user); ++a)
-        if (arg(user, a) == load && (a > 0 || !fold_in_memory(node(user), dtype))) return false;
+        if (arg(user, a) == load && (a > 0 || !fold_in_memory(node(user), dtype, space().mode))) return false;
     return true;
   }
   /// A load whose memory another store may have written when a store reads it.
@@ -485,7 +485,8 @@ class Compiler {
     fold.in[0] = fill_columns(arg(r, 0), node(r).operands, steps);
     if (arg_count(r) == 2) fold.in[1] = location(arg(r, 1));
     if (at(arg(r, 0)).op == LoopOp::load && (in_memory_ || is_folded_in_memory(arg(r, 0))))
-      fold.reduce.fold_rows = fold_in_memory(node(r), program_.code.operands[operand(arg(r, 0))].dtype);
+      (space().mode == LoopMode::rows ? fold.reduce.fold_rows : fold.reduce.fold_columns) =
+          fold_in_memory(node(r), program_.code.operands[operand(arg(r, 0))].dtype, space().mode);
     steps.push_back(fold);
 
     TileStep finish = init;

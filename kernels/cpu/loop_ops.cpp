@@ -61,12 +61,13 @@ ReduceOps reduce_ops(Reduce kind, DType type) {
   TENON_CHECK(result.size > 0);
   if (type != DType::f32) return result;
   const SimdOps& simd = simd_ops();
-  if (kind == Reduce::sum) {
-    result.fold_rows = simd.fold_rows.sum;
-    result.fold_columns = simd.fold_columns_sum;
-  }
-  if (kind == Reduce::max) result.fold_rows = simd.fold_rows.max;
-  if (kind == Reduce::min) result.fold_rows = simd.fold_rows.min;
+  const auto take = [&](FoldFn FloatFolds::*fold) {
+    result.fold_rows = simd.fold_rows.*fold;
+    result.fold_columns = simd.fold_columns.*fold;
+  };
+  if (kind == Reduce::sum) take(&FloatFolds::sum);
+  if (kind == Reduce::max) take(&FloatFolds::max);
+  if (kind == Reduce::min) take(&FloatFolds::min);
   return result;
 }
 
@@ -74,7 +75,7 @@ ReduceOps reduce_squares_ops(DType type) {
   if (type == DType::f64) return fold_squares_of_f64();
   ReduceOps result = fold_ops(Reduce::sum, DType::f32);
   result.fold_rows = simd_ops().fold_rows.sum_squares;
-  result.fold_columns = simd_ops().fold_columns_sum_squares;
+  result.fold_columns = simd_ops().fold_columns.sum_squares;
   return result;
 }
 

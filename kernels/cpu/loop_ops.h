@@ -104,11 +104,11 @@ inline constexpr int fused_count = static_cast<int>(Fused::select_abs) + 1;
 /// The loop of a chain on operands held as `type`.
 OpFn fused_op(Fused f, DType type);
 
-/// Folds of rows of floats, whose accumulators are those of f32: sums are held in double.
+/// Folds of the rows or the columns of floats, whose accumulators are those of f32: sums are held in double.
 struct FloatFolds {
   FoldFn sum = nullptr;
   FoldFn sum_squares = nullptr;
-  FoldFn sum_squared_differences = nullptr;  // of in[0] and in[1], which is splat and f32
+  FoldFn sum_squared_differences = nullptr;  // of in[0] and in[1], which is splat and f32; of rows
   FoldFn max = nullptr;
   FoldFn min = nullptr;
 };
@@ -122,16 +122,14 @@ struct SmallFloatOps {
   TransferFn store;
   OpFn prim[prim_count];
   OpFn fused[fused_count];
-  FloatFolds fold_rows;
+  FloatFolds fold_rows, fold_columns;
 };
 
 /// The loops of floats that are written with vectors; null where there is a plain one only.
 struct SimdOps {
   OpFn prim[prim_count];
   OpFn fused[fused_count];
-  FloatFolds fold_rows;
-  FoldFn fold_columns_sum;
-  FoldFn fold_columns_sum_squares;
+  FloatFolds fold_rows, fold_columns;
   OpFn byte_table;  // of bytes in[0], what each chooses of the 256 bytes in[1]
   SmallFloatOps f16, bf16, f8e4m3fn, f8e5m2, f8e4m3fnuz, f8e5m2fnuz;
 

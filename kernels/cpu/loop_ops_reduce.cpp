@@ -1,8 +1,8 @@
 // Reductions of every kind on the types that are folded. Built once per ISA; the float ones that matter have
 // forms of their own (loop_simd_folds.h).
 #include "base/fold.h"
-#include "kernels/cpu/loop_double_folds.h"
 #include "kernels/cpu/loop_pieces.h"
+#include "kernels/cpu/loop_row_folds.h"
 #include "kernels/cpu/simd.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -15,37 +15,12 @@ void init(void* accumulators, long n) {
   for (long i = 0; i < n; ++i) acc[i] = K::identity();
 }
 
-/// How many parts of a row are folded beside each other: vectors, whose latency does not count. The same for
-/// all ISAs, and so are the results.
+/// How many parts are folded beside each other: vectors, whose latency does not count. The same for all ISAs,
+/// and so are the results.
 template <class T>
 constexpr long chains = sizeof(T) < 4 ? 128 / sizeof(T) : 32;
-/// Integers fold in any order: as many as registers hold.
-template <class T>
-constexpr long chains_of_row = std::is_same_v<T, std::int64_t> ? 2 * VL : chains<T>;
-
-/// Folds the parts into the first one: pairs, as far apart as there are parts left.
-template <class K, long n, class Acc>
-TENON_INLINE void fold_halves(Acc* parts) {
-  if constexpr (n > 1) {
-    for (long i = 0; i < n / 2; ++i) K::fold(parts[i], parts[i + n / 2], 0);
-    fold_halves<K, n / 2>(parts);
-  }
-}
-/// Folds elements of a row from c on, as many as fill n chains, and says where it ended. at(c) is element c.
-template <Reduce R, class T, long n, class At>
-TENON_INLINE long fold_chains(typename Fold<R, T>::Acc& acc, long c, long cols, At at) {
-  using K = Fold<R, T>;
-  using Acc = typename K::Acc;
-  if (cols - c < n) return c;
-  Acc parts[n];
-  for (long i = 0; i < n; ++i) parts[i] = K::identity();
-  for (; c + n <= cols; c += n)
-    for (long i = 0; i < n; ++i) K::fold(parts[i], at(c + i), 0);
-  fold_halves<Fold<R, Acc>, n>(parts);
-  Fold<R, Acc>::fold(acc, parts[0], 0);
-  return c;
-}
-/// The same of a place in the row, which begins at `index`, from its start on.
+/// The place in a row, which begins at `index`, of what the elements that fill the chains fold to; says where
+/// they end.
 template <class K, class T>
 TENON_INLINE long find_in_chains(typename K::Acc& acc, const T* row, long cols, long index) {
   using Place = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
@@ -74,27 +49,12 @@ TENON_INLINE long find_in_chains(typename K::Acc& acc, const T* row, long cols, 
 }
 
 template <Reduce R, class T>
-void fold_row_chains(void* accumulators, const OpArgs& tile) {
-  auto* const all = static_cast<typename Fold<R, T>::Acc*>(accumulators);
-  for (long r = 0; r < tile.rows; ++r) {
-    const auto* row = static_cast<const T*>(tile.in[0]) + r * tile.in_pitch[0];
-    const auto at = [row](long c) { return row[c]; };
-    auto acc = all[r];
-    long c = fold_chains<R, T, chains_of_row<T>>(acc, 0, tile.cols, at);
-    c = fold_chains<R, T, 4>(acc, c, tile.cols, at);
-    for (; c < tile.cols; ++c) Fold<R, T>::fold(acc, at(c), 0);
-    all[r] = acc;
-  }
-}
-template <Reduce R, class T>
 void fold_rows(void* accumulators, const OpArgs& args, long index) {
-  const OpArgs tile = args;  // what is written may not lie here
-  if constexpr (std::is_same_v<T, double> && info(R).kind != ReduceKind::position) {
-    fold_rows_of_doubles<R, false, false>(accumulators, tile, index);
-  } else if constexpr (info(R).kind != ReduceKind::position) {
-    fold_row_chains<R, T>(accumulators, tile);
+  if constexpr (info(R).kind != ReduceKind::position) {
+    fold_rows_on_vectors<R, T>(accumulators, args, index);
   } else {
     using K = Fold<R, T>;
+    const OpArgs tile = args;  // what is written may not lie here
     auto* all = static_cast<typename K::Acc*>(accumulators);
     for (long r = 0; r < tile.rows; ++r) {
       const auto* row = static_cast<const T*>(tile.in[0]) + r * tile.in_pitch[0];
@@ -165,13 +125,13 @@ ReduceOps extremes_of(Reduce kind) {
 
 ReduceOps loop_fold_squares_of_f64() {
   ReduceOps sums = ops<Reduce::sum, double>();
-  sums.fold_rows = &fold_rows_of_doubles<Reduce::sum, true, false>;
+  sums.fold_rows = &fold_rows_on_vectors<Reduce::sum, double, true>;
   sums.fold_columns = &fold_columns_squares;
   return sums;
 }
 ReduceOps loop_fold_squared_differences_of_f64() {
   ReduceOps sums = ops<Reduce::sum, double>();
-  sums.fold_rows = &fold_rows_of_doubles<Reduce::sum, true, true>;
+  sums.fold_rows = &fold_rows_on_vectors<Reduce::sum, double, true, true>;
   sums.fold_columns = nullptr;
   return sums;
 }

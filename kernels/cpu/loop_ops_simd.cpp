@@ -117,6 +117,10 @@ struct Of {
   }
 };
 
+struct Same {
+  static TENON_INLINE vf run(vf x) { return x; }
+};
+
 // Of floats of 16 bits, as they lie.
 struct NegBits {
   template <class V>
@@ -213,7 +217,7 @@ void byte_table(const OpArgs& args) {
 
 template <class Format>
 constexpr SmallFloatOps small_floats() {
-  return {unary<Rounded<Format>>, load_small<Format>, store_small<Format>, {}, {}, {}};
+  return {unary<Rounded<Format>>, load_small<Format>, store_small<Format>, {}, {}, {}, {}};
 }
 
 /// Of what takes little longer than the way to memory. In f16, which one instruction rounds to, of
@@ -238,6 +242,7 @@ constexpr SmallFloatOps half_floats() {
   prim(Prim::sqrt, unary<Of<vsqrt>, Numbers>);
   prim(Prim::rsqrt, unary<Rsqrt, Numbers>);
   prim(Prim::recip, unary<Recip, Numbers>);
+  prim(Prim::cast, unary<Same, NarrowedDoubles, Numbers>);  // of doubles; rounded twice, as PyTorch does
   const auto fused = [&](Fused f, OpFn loop) { ops.fused[static_cast<int>(f)] = loop; };
   fused(Fused::relu, unary<Relu, Numbers>);
   fused(Fused::add_relu, binary<AddRelu, Numbers>);
@@ -262,6 +267,7 @@ constexpr SmallFloatOps half_floats() {
   fused(Fused::huber_lt, quaternary<HuberLt, Numbers>);
   fused(Fused::huber_le, quaternary<HuberLe, Numbers>);
   ops.fold_rows = folds_of_rows<Numbers>;
+  ops.fold_columns = folds_of_columns<Numbers>;
   if constexpr (std::is_same_v<Format, F16>) {
     prim(Prim::exp, unary<Of<vexp>, Numbers>);
     prim(Prim::tanh, unary<Of<vtanh>, Numbers>);
@@ -376,8 +382,7 @@ constexpr SimdOps make_ops() {
   fused(Fused::add_gelu, binary<AddGelu>);
   fused(Fused::silu_mul, binary<SiluMul>);
   ops.fold_rows = folds_of_rows<Floats>;
-  ops.fold_columns_sum = fold_columns_sum;
-  ops.fold_columns_sum_squares = fold_columns_sum_squares;
+  ops.fold_columns = folds_of_columns<Floats>;
   ops.byte_table = byte_table;
   ops.f16 = half_floats<F16>();
   ops.bf16 = half_floats<BF16>();

@@ -132,12 +132,14 @@ struct OperatorInMemory {
 };
 /// The only one of a program that works on blocks, where all blocks that it reads and writes lie dense in one
 /// such type; its other operands are one float a row, or a constant. Rows that it reads may also be reduced.
+/// Or a cast of dense blocks of f64.
 std::optional<OperatorInMemory> operator_in_memory(const LoopProgram& program,
                                                    const std::vector<LoopNode>& nodes,
                                                    const std::vector<LoopValue>& values,
                                                    const LoopSpace& space);
-/// The fold of a reduction of rows of f16 or bf16 where they lie in memory, as f32; null where there is none.
-FoldFn fold_in_memory(const LoopNode& node, DType dtype);
+/// The fold of a reduction of f16 or bf16 where they lie in memory, as f32: of rows, or of columns; null
+/// where there is none.
+FoldFn fold_in_memory(const LoopNode& node, DType dtype, LoopMode mode);
 /// The number of the last walk over the row that is needed, counted from 0.
 int last_walk(const std::vector<LoopNode>& nodes, const std::vector<LoopValue>& values);
 

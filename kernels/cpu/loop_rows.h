@@ -151,9 +151,10 @@ void loop_of(const OpArgs& args, std::integer_sequence<bool, Splats...>) {
     args.splat[known] ? loop_of<F, Out, In...>(args, std::integer_sequence<bool, Splats..., true>{})
                       : loop_of<F, Out, In...>(args, std::integer_sequence<bool, Splats..., false>{});
   } else {
+    const OpArgs tile = args;  // what is written may not lie here
     [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
-      for (long r = 0; r < args.rows; r++)
-        row_loop<F, Out>(args, r, Row<In, Splats>(args, static_cast<int>(I), r)...);
+      for (long r = 0; r < tile.rows; r++)
+        row_loop<F, Out>(tile, r, Row<In, Splats>(tile, static_cast<int>(I), r)...);
     }
     (std::make_index_sequence<known>{});
   }

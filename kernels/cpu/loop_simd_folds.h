@@ -106,41 +106,72 @@ constexpr FloatFolds folds_of_rows = {fold_rows_sum<Numbers>, fold_rows_sum_squa
 typedef double vd __attribute__((vector_size(VL * 8)));
 typedef double vd_unaligned __attribute__((vector_size(VL * 8), aligned(8), may_alias));
 
-/// Adds `Vectors` vectors of columns: even rows and odd ones.
-template <int Vectors, class Map>
-TENON_INLINE void add_columns(double* acc, const float* data, long pitch, long rows, Map map) {
-  vf sum[Vectors][2] = {};
+TENON_INLINE void fold_into(Add, double* acc, vf x) {
+  auto* const to = reinterpret_cast<vd_unaligned*>(acc);
+  *to = *to + __builtin_convertvector(x, vd);
+}
+template <class Extreme>
+TENON_INLINE void fold_into(Extreme, float* acc, vf x) {
+  store(acc, Extreme::run(load(acc), x));
+}
+
+/// Folds `Vectors` vectors of columns: even rows and odd ones.
+template <class Combine, class Numbers, int Vectors, class Accumulator, class Map>
+TENON_INLINE void fold_few_columns(Accumulator* acc, const typename Numbers::Element* data, long pitch,
+                                   long rows, vf identity, Map map) {
+  vf folded[Vectors][2];
+  TENON_UNROLL
+  for (int i = 0; i < Vectors; i++) folded[i][0] = folded[i][1] = identity;
+  const auto fold = [&](long r, int half) __attribute__((always_inline)) {
+    TENON_UNROLL
+    for (int i = 0; i < Vectors; i++)
+      folded[i][half] = Combine::run(folded[i][half], map(Numbers::get(data + r * pitch + i * VL)));
+  };
   long r = 0;
   for (; r + 2 <= rows; r += 2) {
-    TENON_UNROLL
-    for (int i = 0; i < Vectors; i++) {
-      sum[i][0] += map(load(data + r * pitch + i * VL));
-      sum[i][1] += map(load(data + (r + 1) * pitch + i * VL));
-    }
+    fold(r, 0);
+    fold(r + 1, 1);
   }
+  if (r < rows) fold(r, 0);
   TENON_UNROLL
-  for (int i = 0; i < Vectors; i++) {
-    if (r < rows) sum[i][0] += map(load(data + r * pitch + i * VL));
-    auto* const to = reinterpret_cast<vd_unaligned*>(acc + i * VL);
-    *to = *to + __builtin_convertvector(sum[i][0] + sum[i][1], vd);
-  }
+  for (int i = 0; i < Vectors; i++)
+    fold_into(Combine{}, acc + i * VL, Combine::run(folded[i][0], folded[i][1]));
 }
-template <class Map>
-TENON_INLINE void fold_columns(void* accumulators, const OpArgs& tile, Map map) {
-  auto* const acc = static_cast<double*>(accumulators);
-  const float* const data = static_cast<const float*>(tile.in[0]);
-  const long pitch = tile.in_pitch[0];
+template <class Combine, class Accumulator, class Numbers, class Map>
+TENON_INLINE void fold_columns(void* accumulators, const OpArgs& tile, vf identity, Map map) {
+  auto* const acc = static_cast<Accumulator*>(accumulators);
+  const auto* const data = static_cast<const typename Numbers::Element*>(tile.in[0]);
+  const long pitch = tile.in_pitch[0], rows = tile.rows;
   long c = 0;
-  for (; c + 4 * VL <= tile.cols; c += 4 * VL) add_columns<4>(acc + c, data + c, pitch, tile.rows, map);
-  for (; c + VL <= tile.cols; c += VL) add_columns<1>(acc + c, data + c, pitch, tile.rows, map);
+  for (; c + 4 * VL <= tile.cols; c += 4 * VL)
+    fold_few_columns<Combine, Numbers, 4>(acc + c, data + c, pitch, rows, identity, map);
+  for (; c + VL <= tile.cols; c += VL)
+    fold_few_columns<Combine, Numbers, 1>(acc + c, data + c, pitch, rows, identity, map);
   const int rest = static_cast<int>(tile.cols - c);
   if (rest == 0) return;
-  vf sum{};
-  for (long r = 0; r < tile.rows; r++) sum += map(load_partial(data + r * pitch + c, rest));
-  for (int i = 0; i < rest; i++) acc[c + i] += static_cast<double>(sum[i]);
+  vf last = identity;
+  for (long r = 0; r < rows; r++) last = Combine::run(last, map(Numbers::get(data + r * pitch + c, rest)));
+  for (int i = 0; i < rest; i++) acc[c + i] = combine(Combine{}, acc[c + i], last[i]);
 }
-void fold_columns_sum(void* acc, const OpArgs& tile, long) { fold_columns(acc, tile, same(0)); }
-void fold_columns_sum_squares(void* acc, const OpArgs& tile, long) { fold_columns(acc, tile, square(0)); }
+template <class Numbers>
+void fold_columns_sum(void* acc, const OpArgs& tile, long) {
+  fold_columns<Add, double, Numbers>(acc, tile, vf{}, same(0));
+}
+template <class Numbers>
+void fold_columns_sum_squares(void* acc, const OpArgs& tile, long) {
+  fold_columns<Add, double, Numbers>(acc, tile, vf{}, square(0));
+}
+template <class Numbers>
+void fold_columns_max(void* acc, const OpArgs& tile, long) {
+  fold_columns<Max, float, Numbers>(acc, tile, broadcast(-infinity), same(0));
+}
+template <class Numbers>
+void fold_columns_min(void* acc, const OpArgs& tile, long) {
+  fold_columns<Min, float, Numbers>(acc, tile, broadcast(infinity), same(0));
+}
+template <class Numbers>
+constexpr FloatFolds folds_of_columns = {fold_columns_sum<Numbers>, fold_columns_sum_squares<Numbers>,
+                                         nullptr, fold_columns_max<Numbers>, fold_columns_min<Numbers>};
 
 }  // namespace
 }  // namespace tenon::cpu::TENON_ISA

@@ -27,6 +27,31 @@ struct HalfFloats {
   static TENON_INLINE void put(Element* p, vf v, int n) { store_partial(p, Format::narrow(v), n); }
 };
 
+/// Doubles in a row, which are rounded to floats as they are read.
+struct NarrowedDoubles {
+  using Element = double;
+  using Value = float;
+  using Vector = vf;
+  static TENON_INLINE vf broadcast(float x) { return cpu::TENON_ISA::broadcast(x); }
+  static TENON_INLINE vf get(const double* p) {
+#if defined(__AVX512F__)
+    const __m256 low = _mm512_cvtpd_ps(_mm512_loadu_pd(p)), high = _mm512_cvtpd_ps(_mm512_loadu_pd(p + 8));
+    return reinterpret_cast<vf>(_mm512_castpd_ps(
+        _mm512_insertf64x4(_mm512_castps_pd(_mm512_castps256_ps512(low)), _mm256_castps_pd(high), 1)));
+#elif defined(__AVX2__) && TENON_VL == 8
+    return reinterpret_cast<vf>(
+        _mm256_set_m128(_mm256_cvtpd_ps(_mm256_loadu_pd(p + 4)), _mm256_cvtpd_ps(_mm256_loadu_pd(p))));
+#else
+    return get(p, VL);
+#endif
+  }
+  static TENON_INLINE vf get(const double* p, int n) {
+    vf v{};
+    for (int i = 0; i < n; i++) v[i] = static_cast<float>(p[i]);
+    return v;
+  }
+};
+
 // Vectors that are moved in one step: of one, too few loads are on their way at once.
 constexpr long moved_together = 4;
 

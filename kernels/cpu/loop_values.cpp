@@ -67,10 +67,10 @@ bool only_primitives_read(const std::vector<LoopNode>& nodes, Reg r) {
   });
 }
 
-FoldFn fold_in_memory(const LoopNode& node, DType dtype) {
+FoldFn fold_in_memory(const LoopNode& node, DType dtype, LoopMode mode) {
   const SmallFloatOps* const small = simd_ops().small_floats(dtype);
   if (!small || node.instruction.op != LoopOp::reduce) return nullptr;
-  const FloatFolds& folds = small->fold_rows;
+  const FloatFolds& folds = mode == LoopMode::columns ? small->fold_columns : small->fold_rows;
   if (node.squares) return node.arg_count == 2 ? folds.sum_squared_differences : folds.sum_squares;
   switch (node.instruction.reduce) {
     case Reduce::sum: return folds.sum;
@@ -85,7 +85,7 @@ std::optional<OperatorInMemory> operator_in_memory(const LoopProgram& program,
                                                    const std::vector<LoopValue>& values,
                                                    const LoopSpace& space) {
   if (space.mode == LoopMode::columns) return std::nullopt;
-  std::optional<DType> dtype;
+  std::optional<DType> read, dtype;
   OperatorInMemory found{.reg = -1, .store = -1, .dtype = DType::f16, .loop = nullptr};
   for (std::size_t r = 0; r < nodes.size(); ++r) {
     const Instruction& i = nodes[r].instruction;
@@ -101,25 +101,29 @@ std::optional<OperatorInMemory> operator_in_memory(const LoopProgram& program,
     const auto operand = static_cast<std::size_t>(i.operand);
     const DType type = program.code.operands[operand].dtype;
     const Access& access = space.operands[operand];
-    if (!space.has_one_stride(access) || access.q.back() != 1 || dtype.value_or(type) != type)
+    std::optional<DType>& known = i.op == LoopOp::load ? read : dtype;
+    if (!space.has_one_stride(access) || access.q.back() != 1 || known.value_or(type) != type)
       return std::nullopt;
-    dtype = type;
+    known = type;
   }
   if (found.reg < 0 || found.store < 0) return std::nullopt;
+  const LoopNode& node = nodes[static_cast<std::size_t>(found.reg)];
+  const bool casts = node.fused < 0 && node.instruction.prim == Prim::cast;
+  if (casts && node.instruction.type != *dtype && node.instruction.type != DType::f32) return std::nullopt;
+  if (read.value_or(*dtype) != (casts ? DType::f64 : *dtype)) return std::nullopt;
   // Rows that are reduced twice are widened once.
   int folds = 0;
   for (std::size_t r = 0; r < nodes.size(); ++r) {
     if (nodes[r].instruction.op != LoopOp::reduce || !values[r].needed) continue;
     const Reg of = nodes[r].arg(0);
-    if (++folds > 1 || of == found.reg || !values[static_cast<std::size_t>(of)].has_q ||
-        !fold_in_memory(nodes[r], *dtype))
+    if (++folds > 1 || casts || of == found.reg || !values[static_cast<std::size_t>(of)].has_q ||
+        !fold_in_memory(nodes[r], *dtype, space.mode))
       return std::nullopt;
   }
   const LoopValue &result = values[static_cast<std::size_t>(found.reg)],
                   &stored = values[static_cast<std::size_t>(found.store)];
   const SmallFloatOps* const ops = simd_ops().small_floats(*dtype);
   if (!ops || result.has_p != stored.has_p || !stored.has_q) return std::nullopt;
-  const LoopNode& node = nodes[static_cast<std::size_t>(found.reg)];
   const auto prim = static_cast<std::size_t>(node.instruction.prim);
   found.dtype = *dtype;
   found.loop = node.fused >= 0 ? ops->fused[node.fused] : ops->prim[prim];

@@ -12,9 +12,11 @@
 namespace tenon::cpu {
 namespace {
 
-/// The columns [first, last) of the inner dim, at one place of the outer one.
+/// The columns [first, last) of the inner dim, at one place of the outer one. `counts`: room for one of each
+/// element, where sums are averaged.
 struct Part {
   long outer, first, last;
+  long* counts;
 };
 
 /// Keeps the last value.
@@ -105,6 +107,17 @@ void scatter_part(const Scatter& scatter, const Part& part, FirstBad& bad) {
   const auto inner = static_cast<std::uint64_t>(s.inner);
   const bool whole_rows = s.index_strides[2] == 0;  // one index for all columns
   const long run = whole_rows ? part.last - part.first : 1;
+  if (s.inner == 1 && s.include_self && s.src_strides[1] == 0 && s.count > 0) {
+    const Index* index = indices;
+    const T number = *src;
+    for (long e = 0; e < s.count; ++e, index += s.index_strides[1]) {
+      const std::uint64_t row = place_of(s, *index);
+      if (!has_place(s, row)) [[unlikely]]
+        return bad.report(part.outer * s.count + e);
+      out[row] = Join::join(out[row], number);
+    }
+    return;
+  }
   if (s.inner == 1 && s.include_self) {
     const long step = s.index_strides[1], src_step = s.src_strides[1];
     for (long e = 0; e < s.count; ++e) {
@@ -142,10 +155,43 @@ void scatter_part(const Scatter& scatter, const Part& part, FirstBad& bad) {
   for_each_run([&](T* to, const T* from) { join_run<Join>(to, from, run, s.src_strides[2]); });
 }
 
+/// Towards minus infinity, of integers.
+template <class T>
+T mean_of(T total, long count) {
+  if constexpr (std::is_floating_point_v<T>)
+    return total / static_cast<T>(count);
+  else
+    return static_cast<T>(total / count - (total % count < 0 ? 1 : 0));
+}
+
+/// Divides the sums of a part whose indices are known to be right.
+template <class T, class Index>
+void average_part(const Scatter& s, const Part& part) {
+  const long width = part.last - part.first;
+  std::fill_n(part.counts, s.extent * width, s.include_self ? 1 : 0);
+  const auto* const indices = static_cast<const Index*>(s.indices) + part.outer * s.index_strides[0];
+  for (long e = 0; e < s.count; ++e)
+    for (long i = 0; i < width; ++i) {
+      const Index index = indices[e * s.index_strides[1] + (part.first + i) * s.index_strides[2]];
+      ++part.counts[static_cast<long>(place_of(s, index)) * width + i];
+    }
+  auto* const sums = static_cast<T*>(s.out) + part.outer * s.extent * s.inner + part.first;
+  for (long r = 0; r < s.extent; ++r)
+    for (long i = 0; i < width; ++i)
+      if (const long count = part.counts[r * width + i]; count > 1)
+        sums[r * s.inner + i] = mean_of(sums[r * s.inner + i], count);
+}
+template <class T, class Index>
+void averaged_part(const Scatter& s, const Part& part, FirstBad& bad) {
+  scatter_part<T, Index, Joined<T, Reduce::sum>>(s, part, bad);
+  if (bad.result() < 0) average_part<T, Index>(s, part);
+}
+
 using ScatterPart = void (*)(const Scatter&, const Part&, FirstBad&);
 
 template <class T, class Index>
 ScatterPart part_for(const Scatter& s) {
+  if (s.averages) return averaged_part<T, Index>;
   switch (*s.join) {
     case Reduce::sum: return scatter_part<T, Index, Joined<T, Reduce::sum>>;
     case Reduce::prod: return scatter_part<T, Index, Joined<T, Reduce::prod>>;
@@ -189,14 +235,34 @@ ScatterPart part_for(const Scatter& s) {
 
 }  // namespace
 
-long scatter(const Scatter& s, ThreadPool& pool) {
+namespace {
+
+/// Of a row, for so many threads.
+long parts_of_row(const Scatter& s, int threads) {
   constexpr long fewest_columns = 16;  // of a part: a line of the cache
-  const long parts_of_row = std::clamp<long>(s.inner / fewest_columns, 1, pool.threads());
+  return std::clamp<long>(s.inner / fewest_columns, 1, threads);
+}
+/// Those of a part.
+long most_counts(const Scatter& s, int threads) {
+  const long parts = parts_of_row(s, threads);
+  return s.averages ? s.extent * ((s.inner + parts - 1) / parts) : 0;
+}
+
+}  // namespace
+
+std::size_t scatter_scratch_size(const Scatter& s, int threads) {
+  return static_cast<std::size_t>(threads * most_counts(s, threads)) * sizeof(long);
+}
+
+long scatter(const Scatter& s, void* scratch, ThreadPool& pool) {
+  const long parts = parts_of_row(s, pool.threads()), counts = most_counts(s, pool.threads());
   const ScatterPart run = part_for(s);
   FirstBad bad;
-  pool.parallel_for(s.outer * parts_of_row, [&](long part, int) {
-    const long column = part % parts_of_row;
-    run(s, {part / parts_of_row, s.inner * column / parts_of_row, s.inner * (column + 1) / parts_of_row},
+  pool.parallel_for(s.outer * parts, [&](long part, int worker) {
+    const long column = part % parts;
+    run(s,
+        {part / parts, s.inner * column / parts, s.inner * (column + 1) / parts,
+         static_cast<long*>(scratch) + worker * counts},
         bad);
   });
   return bad.result();

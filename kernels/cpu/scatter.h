@@ -19,6 +19,7 @@ struct Scatter {
   DType dtype = DType::f32;    // f32, f64, i32 or i64; any one of up to 8 bytes where nothing is joined
   std::optional<Reduce> join;  // sum, prod, min or max; none: the last one stays
   bool include_self = true;    // false: what lay where an index points is not joined
+  bool averages = false;       // a sum is divided by how many there are, with x where it is joined
   bool x_is_one = false;       // element, of which out is full
   const void* x = nullptr;     // contiguous, as out
   void* out = nullptr;
@@ -33,7 +34,9 @@ struct Scatter {
 /// Has a scatter that joins nothing a kernel for this type?
 constexpr bool can_replace(DType t) { return !is_string(t) && size_of(t) <= 8; }
 
+/// Bytes of scratch that scatter() needs.
+std::size_t scatter_scratch_size(const Scatter& scatter, int threads);
 /// Returns -1, or the row-major position (o, e, i) of the first index that is out of range.
-long scatter(const Scatter& scatter, ThreadPool& pool);
+long scatter(const Scatter& scatter, void* scratch, ThreadPool& pool);
 
 }  // namespace tenon::cpu

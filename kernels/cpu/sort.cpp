@@ -58,7 +58,9 @@ class LineSorter {
   void sort(long line) {
     x_ = static_cast<const std::byte*>(s_.x) + line * s_.length * static_cast<long>(size_of(s_.dtype));
     places_ = s_.places + line * s_.k;
-    if (s_.k == 1) {
+    if (s_.part == LinePart::mode) {
+      find_mode();
+    } else if (s_.k == 1) {
       select_one();
     } else if (selects(s_)) {
       select();
@@ -75,7 +77,9 @@ class LineSorter {
   static bool are_few(const SortLines& s) { return 4 * s.k < s.length; }
   /// Few of many are taken from a tree of the least keys, whose root grows with the line: not thousands.
   static bool selects(const SortLines& s) { return s.k > 1 && s.k <= 4096 && are_few(s); }
-  static long entries_of(const SortLines& s) { return s.k == 1 || selects(s) ? 0 : s.length; }
+  static long entries_of(const SortLines& s) {
+    return s.part == LinePart::first && (s.k == 1 || selects(s)) ? 0 : s.length;
+  }
   static long keys_of(const SortLines& s) { return selects(s) ? room_of_first_keys(s.length) : keys_at_once; }
   static Key key_of(Entry e) { return static_cast<Key>(e >> key_bits); }
   static Entry entry(Key key, long place) { return Entry{key} << key_bits | static_cast<Key>(place); }
@@ -112,11 +116,33 @@ class LineSorter {
     if (s_.sorted) std::sort(entries_, entries_ + s_.k);
   }
 
-  void take_whole() {
+  void read_entries() {
     for (long first = 0; first < s_.length; first += keys_at_once) {
       const long n = read_keys(first);
       for (long i = 0; i < n; ++i) entries_[first + i] = entry(keys_[i], first + i);
     }
+  }
+
+  void find_mode() {
+    read_entries();
+    Entry* const end = entries_ + s_.length;
+    constexpr Key nan = ~Key{0};
+    const auto is_nan = [&](Entry e) { return is_float(s_.dtype) && key_of(e) == nan; };
+    if (std::any_of(entries_, end, is_nan))
+      std::sort(entries_, end);
+    else
+      std::sort(entries_, end, [](Entry a, Entry b) { return key_of(a) < key_of(b); });
+    long most = 0, run = 0;
+    for (const Entry* e = entries_; e != end; ++e) {
+      run = run > 0 && key_of(e[0]) == key_of(e[-1]) && !is_nan(*e) ? run + 1 : 1;
+      if (run <= most) continue;
+      most = run;
+      places_[0] = static_cast<std::int64_t>(static_cast<Key>(*e));
+    }
+  }
+
+  void take_whole() {
+    read_entries();
     if (!s_.sorted || are_few(s_))
       take_first();
     else if (s_.length >= least_radix)

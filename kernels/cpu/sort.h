@@ -1,14 +1,21 @@
-// Sorting of lines, and the first few of each.
+// Sorting of lines, the first few of each, and the most frequent.
 #pragma once
 #include "base/dtype.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon::cpu {
 
+/// What of each line is wanted.
+enum class LinePart : std::uint8_t { first, mode };
+
 /// The first k of each line in order: the smallest first, or with `descending` the largest. Equal elements
 /// (so are -0 and 0) keep their order; NaN is larger than every number. Unless `sorted`, the k-th comes last,
 /// and the others before it as they come.
+///
+/// Or the most frequent element (k is 1), of several the smallest; NaN differs from NaN. Its place is that of
+/// the last of equal ones as std::sort leaves them, where PyTorch finds it.
 struct SortLines {
+  LinePart part = LinePart::first;
   const void* x = nullptr;  // [lines, length], dense, of a real dtype
   DType dtype = DType::f32;
   long lines = 0;

@@ -1,5 +1,7 @@
-// Special functions of floats (base/specials.def), element by element.
+// Special functions of floats (base/specials.def) and greatest common divisors, element by element.
 #pragma once
+#include <optional>
+
 #include "base/dtype.h"
 #include "base/special_meaning.h"
 #include "kernels/cpu/isa.h"
@@ -18,9 +20,9 @@ struct SpecialPiece {
 using RunSpecialPiece = bool(const SpecialPiece&);
 TENON_PER_ISA(RunSpecialPiece, special_piece, special_piece)
 
-/// The same of f32 or f64, computed in double.
+/// The same of f32 or f64, computed in double; without a function, the greatest common divisors of integers.
 struct SpecialRun {
-  SpecialFunction function = SpecialFunction::i0;
+  std::optional<SpecialFunction> function;
   DType dtype = DType::f32;
   const void* a = nullptr;
   const void* b = nullptr;

@@ -44,21 +44,23 @@ void emit_slices(Planner& planner, const Group& group) {
   const Slices slices = *Slices::match(node);
   const auto axis = static_cast<std::size_t>(slices.axis);
   const PlannedTensor x = x_of_scatter(planner, slices.x), indices = planner.dense(slices.indices);
-  const PlannedTensor src = planner.dense(slices.src);
+  const auto element = element_of_constant(planner, slices.src);
+  const PlannedTensor src = element ? *element : planner.dense(slices.src);
   const std::int64_t outer = numel(std::span(x.shape()).first(axis));
   const std::int64_t inner = numel(std::span(x.shape()).subspan(axis + 1)), count = src.shape()[axis];
-  emit_scatter_step(planner, node,
-                    {.outer = outer,
-                     .count = count,
-                     .inner = inner,
-                     .extent = x.shape()[axis],
-                     .from_end = slices.from_end,
-                     .dtype = x.dtype(),
-                     .join = slices.join,
-                     .src_strides = {count * inner, inner, 1},
-                     .index_dtype = indices.dtype(),
-                     .index_strides = {0, 1, 0}},
-                    {x, indices, src});
+  emit_scatter_step(
+      planner, node,
+      {.outer = outer,
+       .count = count,
+       .inner = inner,
+       .extent = x.shape()[axis],
+       .from_end = slices.from_end,
+       .dtype = x.dtype(),
+       .join = slices.join,
+       .src_strides = element ? cpu::Scatter::Strides{} : cpu::Scatter::Strides{count * inner, inner, 1},
+       .index_dtype = indices.dtype(),
+       .index_strides = {0, 1, 0}},
+      {x, indices, src});
 }
 
 std::vector<Candidate> lower_slices(const Planner& planner, const Group& group) {

@@ -7,7 +7,8 @@ namespace {
 
 std::optional<Reduce> join_of(ScatterReduce reduce) {
   switch (reduce) {
-    case ScatterReduce::sum: return Reduce::sum;
+    case ScatterReduce::sum:
+    case ScatterReduce::mean: return Reduce::sum;
     case ScatterReduce::prod: return Reduce::prod;
     case ScatterReduce::amax: return Reduce::max;
     case ScatterReduce::amin: return Reduce::min;
@@ -37,7 +38,8 @@ void emit_scatter(Planner& planner, const Group& group) {
     return cpu::Scatter::Strides{found[0], found[1], found[2]};
   };
   const PlannedTensor x = x_of_scatter(planner, node.input(0));
-  const PlannedTensor indices = read(node.input(1)), src = read(node.input(2));
+  const auto element = element_of_constant(planner, node.input(2));
+  const PlannedTensor indices = read(node.input(1)), src = element ? *element : read(node.input(2));
   const Index sizes = around(indices.shape(), op.axis);
   emit_scatter_step(planner, node,
                     {.outer = sizes[0],
@@ -47,6 +49,7 @@ void emit_scatter(Planner& planner, const Group& group) {
                      .dtype = x.dtype(),
                      .join = join_of(op.reduce),
                      .include_self = op.include_self || op.reduce == ScatterReduce::none,
+                     .averages = op.reduce == ScatterReduce::mean,
                      .src_strides = strides(src),
                      .index_dtype = indices.dtype(),
                      .index_strides = strides(indices)},
@@ -56,7 +59,7 @@ void emit_scatter(Planner& planner, const Group& group) {
 std::vector<Candidate> lower_scatter(const Planner& planner, const Group& group) {
   const Node& node = group.node();
   const auto* op = node.as<Scatter>();
-  if (!op || op->reduce == ScatterReduce::mean) return {};
+  if (!op) return {};
   const Value &x = *node.input(0), &indices = *node.input(1), &src = *node.input(2);
   const auto is_one_of = [](DType dtype, std::initializer_list<DType> list) {
     return std::find(list.begin(), list.end(), dtype) != list.end();

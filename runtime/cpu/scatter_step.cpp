@@ -22,7 +22,7 @@ class ScatterStep : public CpuStep {
     scatter.indices = frame.at<const void>(indices);
     scatter.src = frame.at<const void>(src);
     scatter.out = frame.at<void>(out);
-    const long wrong = cpu::scatter(scatter, frame.pool);
+    const long wrong = cpu::scatter(scatter, frame.scratch, frame.pool);
     if (wrong < 0) return;
     const long i = wrong % scatter.inner, e = wrong / scatter.inner % scatter.count,
                o = wrong / scatter.inner / scatter.count;
@@ -53,12 +53,16 @@ bool is_uniform(const Tensor& t) {
 
 }  // namespace
 
+std::optional<PlannedTensor> element_of_constant(Planner& planner, const Value* value) {
+  const auto known = planner.assignment().constant(value);
+  if (!known || !is_uniform(*known)) return std::nullopt;
+  Tensor element = Tensor::empty(value->dtype(), {});
+  std::memcpy(element.mutable_bytes(), known->bytes(), size_of(value->dtype()));
+  return planner.constant(element).expand(known->shape());
+}
+
 PlannedTensor x_of_scatter(Planner& planner, const Value* x) {
-  if (const auto known = planner.assignment().constant(x); known && is_uniform(*known)) {
-    Tensor element = Tensor::empty(x->dtype(), {});
-    std::memcpy(element.mutable_bytes(), known->bytes(), size_of(x->dtype()));
-    return planner.constant(element).expand(known->shape());
-  }
+  if (const auto element = element_of_constant(planner, x)) return *element;
   const PlannedTensor at = planner.assignment().at(x);
   return is_one_element(at) ? at : planner.dense(x);
 }
@@ -74,6 +78,7 @@ void emit_scatter_step(Planner& planner, const Node& node, const cpu::Scatter& s
   step->indices = indices.address();
   step->src = src.address();
   step->out = out.address();
+  step->scratch_bytes = cpu::scatter_scratch_size(scatter, planner.threads());
   planner.emit(std::move(step), node, {x, indices, src}, {out});
 }
 

@@ -1,4 +1,4 @@
-// Sorting, and the first few along an axis.
+// Sorting, the first few along an axis, and the most frequent.
 #include "ir/ops/sort.h"
 
 #include "kernels/cpu/sort.h"
@@ -41,6 +41,9 @@ std::optional<SortCall> sort_call(const Node& node) {
     axis = top->axis;
     call.lines.descending = top->largest;
     call.lines.sorted = top->sorted;
+  } else if (const auto* mode = node.as<Mode>()) {
+    axis = mode->axis;
+    call.lines.part = cpu::LinePart::mode;
   } else {
     return std::nullopt;
   }
@@ -50,7 +53,7 @@ std::optional<SortCall> sort_call(const Node& node) {
   call.lines.dtype = x.dtype();
   call.lines.length = x.shape()[at].value();
   call.lines.lines = numel(x.shape()).value() / call.lines.length;
-  call.lines.k = node.output()->shape()[at].value();
+  call.lines.k = node.is<Mode>() ? 1 : node.output()->shape()[at].value();
   // A few are in order, as those of PyTorch are.
   constexpr std::int64_t few = 64;
   call.lines.sorted = call.lines.sorted || few * call.lines.k <= call.lines.length;
@@ -60,11 +63,17 @@ std::optional<SortCall> sort_call(const Node& node) {
   return call;
 }
 
+/// Of the results: that of the lines, or what is left without the axis.
+Order order_of(const SortCall& call, const Value& result) {
+  return result.rank() == call.order.size() ? call.order : row_major(result.rank());
+}
+
 void emit(Planner& planner, const Node& node, const SortCall& call, std::size_t scratch_bytes) {
-  const auto is_dense = [&](const PlannedTensor& t) { return t.permute(call.order).is_contiguous(); };
+  const Order order = order_of(call, *node.output());
+  const auto is_dense = [&](const PlannedTensor& t) { return t.permute(order).is_contiguous(); };
   const PlannedTensor x = planner.dense(node.input(), call.order);
-  const PlannedTensor values = planner.assignment().assign(node.output(0), call.order, is_dense);
-  const PlannedTensor places = planner.assignment().assign(node.output(1), call.order, is_dense);
+  const PlannedTensor values = planner.assignment().assign(node.output(0), order, is_dense);
+  const PlannedTensor places = planner.assignment().assign(node.output(1), order, is_dense);
   auto step = std::make_unique<SortStep>(call.lines);
   step->x = x.address();
   step->values = values.address();
@@ -77,7 +86,8 @@ std::vector<Candidate> lower_sort(const Planner& planner, const Group& group) {
   const auto call = sort_call(group.node());
   if (!call) return {};
   const double elements = static_cast<double>(call->lines.lines) * static_cast<double>(call->lines.length);
-  const bool is_whole = call->lines.k == call->lines.length && call->lines.sorted;
+  const bool is_mode = group.node().is<Mode>();
+  const bool is_whole = !is_mode && call->lines.k == call->lines.length && call->lines.sorted;
   const double operations = is_whole ? 600 : 100;  // of a product, in the time that one element takes
   const Work work{.bytes = bytes_of(group.node().input()->type()) + bytes_of(group.node().output(0)->type()) +
                            bytes_of(group.node().output(1)->type()),
@@ -86,7 +96,9 @@ std::vector<Candidate> lower_sort(const Planner& planner, const Group& group) {
   const double copies = planner.estimate_copy(
       group.node().input(), [&](const Strided& t) { return t.permute(call->order).is_contiguous(); });
   const std::size_t scratch = cpu::sort_scratch_size(call->lines, planner.threads());
-  const CandidateInfo info{.kernel = is_whole ? "sort" : "top k",
+  const CandidateInfo info{.kernel = is_mode    ? "mode"
+                                     : is_whole ? "sort"
+                                                : "top k",
                            .work = work,
                            .seconds = copies + planner.estimate(operations * elements, work.bytes),
                            .scratch_bytes = scratch};
@@ -97,7 +109,8 @@ std::vector<Candidate> lower_sort(const Planner& planner, const Group& group) {
 
 std::vector<OpLowering> sort_lowerings() {
   return {{.op = &op_info<Sort>(), .lower = lower_sort, .alone = true},
-          {.op = &op_info<TopK>(), .lower = lower_sort, .alone = true}};
+          {.op = &op_info<TopK>(), .lower = lower_sort, .alone = true},
+          {.op = &op_info<Mode>(), .lower = lower_sort, .alone = true}};
 }
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Special functions of floats.
+// Special functions of floats, and greatest common divisors.
 #include "kernels/cpu/special.h"
 
 #include "ir/ops/special.h"
@@ -28,11 +28,16 @@ class SpecialStep : public CpuStep {
 
 void emit_special(Planner& planner, const Group& group) {
   const Node& node = group.node();
-  const PlannedTensor a = planner.dense(node.input(0)), b = planner.dense(node.inputs().back());
-  const PlannedTensor out = planner.assignment().assign(
-      node.output(), row_major(a.rank()), [](const PlannedTensor& t) { return t.is_contiguous(); });
+  const auto is_dense = [](const PlannedTensor& t) { return t.is_contiguous(); };
+  const Index sizes = eval(node.output()->shape(), {});
+  const PlannedTensor a = planner.broadcast(node.input(0), sizes),
+                      b = node.inputs().size() > 1 ? planner.broadcast(node.input(1), sizes) : a;
+  const PlannedTensor out = planner.assignment().assign(node.output(), row_major(sizes.size()), is_dense);
+  const auto* special = node.as<Special>();
   auto step = std::make_unique<SpecialStep>(
-      cpu::SpecialRun{.function = node.as<Special>()->function, .dtype = a.dtype(), .count = a.numel()});
+      cpu::SpecialRun{.function = special ? std::optional(special->function) : std::nullopt,
+                      .dtype = out.dtype(),
+                      .count = out.numel()});
   step->a = a.address();
   step->b = b.address();
   step->out = out.address();
@@ -42,16 +47,19 @@ void emit_special(Planner& planner, const Group& group) {
 std::vector<Candidate> lower_special(const Planner& planner, const Group& group) {
   const Node& node = group.node();
   const Type& type = node.output()->type();
-  if ((type.dtype != DType::f32 && type.dtype != DType::f64) || numel(type.shape) == Dim(0)) return {};
+  const bool has_type = node.is<Gcd>() || type.dtype == DType::f32 || type.dtype == DType::f64;
+  if (!has_type || numel(type.shape) == Dim(0)) return {};
   double copies = 0;
   for (const Value* v : node.inputs()) {
-    if (v->type() != type) return {};
-    copies += planner.estimate_copy(v, [](const Strided& t) { return t.is_contiguous(); });
+    if (v->dtype() != type.dtype) return {};
+    copies += v->shape() == type.shape
+                  ? planner.estimate_copy(v, [](const Strided& t) { return t.is_contiguous(); })
+                  : planner.estimate(0, bytes_of(v->type()) + bytes_of(type));
   }
   constexpr double operations = 100;  // of a product, in the time that one value takes
   const Work work{.bytes = bytes_of(type) * static_cast<double>(1 + node.inputs().size())};
   const double elements = static_cast<double>(numel(type.shape).value());
-  return {{{.kernel = "special",
+  return {{{.kernel = node.is<Gcd>() ? "common divisors" : "special",
             .work = work,
             .seconds = copies + planner.estimate(operations * elements, work.bytes)},
            emit_special}};
@@ -60,7 +68,8 @@ std::vector<Candidate> lower_special(const Planner& planner, const Group& group)
 }  // namespace
 
 std::vector<OpLowering> special_lowerings() {
-  return {{.op = &op_info<Special>(), .lower = lower_special, .alone = true, .widens = true}};
+  return {{.op = &op_info<Special>(), .lower = lower_special, .alone = true, .widens = true},
+          {.op = &op_info<Gcd>(), .lower = lower_special, .alone = true}};
 }
 
 }  // namespace tenon

@@ -233,7 +233,7 @@ TEST_P(Loop, ReducesEveryKindAlongRowsAndColumns) {
         // Scaled, so that sums stay near 1, where the tolerance is relative to.
         const Reg x = real ? p.prim(Prim::mul, loaded, p.constant(1.0 / 64, compute_type(type))) : loaded;
         int buffer = 1;
-        for (const Reduce kind : {Reduce::sum, Reduce::min, Reduce::max}) {
+        for (const Reduce kind : {Reduce::sum, Reduce::prod, Reduce::min, Reduce::max}) {
           const Reg r = p.reduce(kind, x);
           p.store({buffer++, compute_type(type), {1, 0}}, r);
         }

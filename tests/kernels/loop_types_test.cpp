@@ -326,6 +326,29 @@ TEST_P(LoopTypes, RowsOfEveryLength) {
       }
 }
 
+TEST_P(LoopTypes, ProductsOfRowsOfEveryLength) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16})
+    for (const std::int64_t length : {1, 3, 4, 31, 33, 49, 197, 2300}) {
+      LoopProgram p = program_over({17, length}, 1);
+      const DType computed = compute_type(dtype);
+      const Reg is_positive = p.prim(Prim::gt, p.load(dense(p, 0, dtype)), p.constant(0, computed));
+      const Reg factor =
+          p.prim(Prim::select, is_positive, p.constant(1.03125, computed), p.constant(-0.96875, computed));
+      p.store({1, computed, {1, 0}}, p.reduce(Reduce::prod, factor));
+      expect_matches_reference(p);
+    }
+}
+
+TEST_P(LoopTypes, DoublesCastTo16Bits) {
+  for (const DType dtype : {DType::f16, DType::bf16})
+    for (const DType through : {dtype, DType::f32, DType::f16})
+      for (const std::int64_t length : {1, 7, 8, 31, 1000, 30001}) {
+        LoopProgram p = program_over({length});
+        p.store(dense(p, 1, dtype), p.cast(through, p.load(dense(p, 0, DType::f64))));
+        expect_matches_reference(p);
+      }
+}
+
 // Rows are reduced, then read once more by the only operator on blocks.
 TEST_P(LoopTypes, NormsByOneReductionOfFloatsOf16Bits) {
   for (const DType dtype : {DType::f16, DType::bf16})
@@ -359,6 +382,21 @@ TEST_P(LoopTypes, ColumnsOfEveryWidth) {
         p.store({2, compute_type(dtype), {1, 0}}, p.reduce(Reduce::sum, x));
         p.store({3, compute_type(dtype), {1, 0}}, p.reduce(Reduce::sum, p.prim(Prim::mul, x, x)));
         p.store({4, DType::i64, {1, 0}}, p.reduce(Reduce::argmin, x));
+        expect_matches_reference(p);
+      }
+}
+
+// Folds alone read the columns, where they lie.
+TEST_P(LoopTypes, ColumnsOfFloatsOf16Bits) {
+  for (const DType dtype : {DType::f16, DType::bf16})
+    for (const std::int64_t width : {1, 5, 8, 33, 127, 300})
+      for (const std::int64_t length : {1, 2, 9, 500, 3001}) {
+        LoopProgram p = program_over({width, length}, 1);
+        const Reg x = p.load({0, dtype, {1, width}});
+        p.store({1, dtype, {1, 0}}, p.reduce(Reduce::max, x));
+        p.store({2, DType::f32, {1, 0}}, p.reduce(Reduce::min, x));
+        p.store({3, DType::f32, {1, 0}}, p.reduce(Reduce::sum, x));
+        p.store({4, DType::f32, {1, 0}}, p.reduce(Reduce::sum, p.prim(Prim::mul, x, x)));
         expect_matches_reference(p);
       }
 }

@@ -10,9 +10,12 @@ inline void expect_no_reference(Session& session, std::span<const Tensor> inputs
   for (const auto& step : plan->steps) EXPECT_NE(step->info.kind, StepKind::reference) << plan->text();
 }
 
+/// Of the device of the tests.
+inline bool has_kernels_of_cpu() { return default_device().name == "cpu" || default_device().name == "far"; }
+
 /// On a GPU nothing of the graph may fall back to the host.
 inline void expect_own_kernels(Session& session, std::span<const Tensor> inputs) {
-  if (session.device().name == "cpu" || session.device().name == "far") return;
+  if (has_kernels_of_cpu()) return;
   expect_no_reference(session, inputs);
 }
 

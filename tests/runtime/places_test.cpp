@@ -139,6 +139,30 @@ TEST(Places, WritesIntoOneNumber) {
       }
 }
 
+// As counts are: no tensor of it is read.
+TEST(Places, WritesOneNumber) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i64, DType::boolean})
+    for (const bool joins : {false, true}) {
+      if (joins && is_bool(dtype)) continue;
+      const auto text = [&](std::string_view call) {
+        return fmt::format(
+            "graph g(%x: {0}[4,9,6], %i: i64[5], %e: i64[4,5,6]) {{\n"
+            "  %1 = full(shape=[4,5,6], value=1, dtype={0}) : {0}[4,5,6]\n  %2 = {1} : {0}[4,9,6]\n"
+            "  return %2\n}}\n",
+            name(dtype), call);
+      };
+      const std::vector<Tensor> inputs = {random_tensor(dtype, {4, 9, 6}, 1),
+                                          random_integers(DType::i64, {5}, 0, 9, 2),
+                                          random_integers(DType::i64, {4, 5, 6}, 0, 9, 3)};
+      const double tolerance = is_small_float(dtype) ? 2e-2 : 2e-5;
+      const char* const reduce = joins ? "sum" : "none";
+      expect_same_on(text(fmt::format("scatter(%x, %e, %1, axis=1, reduce=\"{}\")", reduce)), inputs,
+                     tolerance);
+      expect_same_on(text(joins ? "index_add(%x, %i, %1, axis=1)" : "index_put(%x, %1, %i, axes=1)"), inputs,
+                     tolerance);
+    }
+}
+
 TEST(Places, ScatterOfAPartAndOfManyIntoFew) {
   expect_same_on(
       "graph g(%x: f32[4,6], %i: i64[3,2], %y: f32[5,7]) {\n"

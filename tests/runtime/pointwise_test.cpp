@@ -87,6 +87,39 @@ TEST(Pointwise, GreatestCommonDivisors) {
   }
 }
 
+TEST(Pointwise, OperandsThatAreStretchedHaveKernels) {
+  for (const auto& [types, call] :
+       {std::pair{"%x: f32[3,5], %n: f32[]", "special(%x, %n, function=\"zeta\") : f32[3,5]"},
+        {"%x: f64[3,1], %n: f64[1,5]", "special(%x, %n, function=\"gammainc\") : f64[3,5]"},
+        {"%x: bf16[3,5], %n: bf16[5]", "special(%n, %x, function=\"zeta\") : bf16[3,5]"},
+        {"%x: i64[3,5], %n: i64[]", "gcd(%x, %n) : i64[3,5]"},
+        {"%x: i8[3,5], %n: i8[3,5]", "gcd(%x, %n) : i8[3,5]"}}) {
+    const auto text = fmt::format("graph g({}) {{\n  %1 = {}\n  return %1\n}}\n", types, call);
+    const auto graph = graph_of(text);
+    const auto inputs = inputs_of(*graph, {});
+    Session session(graph);
+    expect_no_reference(session, inputs);
+    expect_same_on(text, inputs, 1e-2);
+  }
+}
+
+// Outside of loops they are constants.
+TEST(Pointwise, RandomNumbersOfALoopHaveAKernel) {
+  constexpr const char* text = R"(graph g() {
+  %2 = loop(true:bool, carried=0, limit=3) (%i: i64[]) {
+    %1 = random_bits(%i, shape=[5,7], bits=24, stream=1) : i64[5,7]
+    return true:bool, %1
+  } : i64[3,5,7]
+  return %2
+}
+)";
+  const auto plan = plan_of(text);
+  if (has_kernels_of_cpu()) {
+    EXPECT_NE(plan->text().find("[random bits]"), std::string::npos) << plan->text();
+  }
+  expect_same_on(text, {}, 0, false);
+}
+
 TEST(Pointwise, OperandsInAnyOrderOfAxes) {
   expect_same_on(
       "graph g(%x: f32[5,3], %n: f32[3,5]) {\n  %1 = permute(%x, axes=[1,0]) : f32[3,5]\n"

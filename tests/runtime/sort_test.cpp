@@ -139,9 +139,25 @@ TEST(Sorting, TheFirstFewOfTheLastValue) {
 }
 
 TEST(Sorting, TheMostFrequentValue) {
-  for (const DType dtype : {DType::f32, DType::i64}) check("mode(%x, axis=1)", dtype, {9, 14}, {9}, true);
-  expect_same_on("graph g(%x: i64[2,700]) {\n  %1, %2 = mode(%x, axis=1) : i64[2], i64[2]\n  return %1\n}\n",
-                 {random_integers(DType::i64, {2, 700}, 0, 30, 1)});
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i64, DType::i32,
+                            DType::i16, DType::i8, DType::u8, DType::boolean})
+    for (const std::int64_t length : {1, 2, 14})
+      check("mode(%x, axis=1)", dtype, {9, length}, {9}, !is_bool(dtype));
+  check("mode(%x, axis=0)", DType::f32, {16, 3, 5}, {3, 5});
+  check("mode(%x, axis=1)", DType::i64, {3, 16, 5}, {3, 5});
+}
+
+// PyTorch finds one of many equal elements where std::sort leaves it; GPUs find another.
+TEST(Sorting, TheMostFrequentValueOfLongLines) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i64, DType::u8, DType::boolean})
+    for (const std::int64_t length : {17, 300, 5000}) {
+      const std::string text =
+          fmt::format("graph g(%x: {0}) {{\n  %1, %2 = mode(%x, axis=1) : {1}, i64[3]\n  return {2}\n}}\n",
+                      type_string(dtype, Index{3, length}), type_string(dtype, Index{3}),
+                      has_kernels_of_cpu() ? "%1, %2" : "%1");
+      for (const Tensor& x : {with_equals(dtype, {3, length}, 1), with_equals(dtype, {3, length}, 2)})
+        expect_same_on(text, {x}, 0);
+    }
 }
 
 TEST(Sorting, WhereValuesBelong) {

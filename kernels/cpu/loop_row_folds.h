@@ -1,0 +1,177 @@
+// Folds of rows on vectors: several chains, so that latency does not count, then a few, then one element
+// after the other. The order, and so the result, of floats is the same for all ISAs. Part of
+// loop_ops_reduce.cpp.
+#pragma once
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "base/fold.h"
+#include "kernels/cpu/loop_ops.h"
+#include "kernels/cpu/simd.h"
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+/// Of numbers or vectors of them. NaN stays.
+template <Reduce R, class Number, class V>
+TENON_INLINE V folded(V a, V b) {
+  if constexpr (R == Reduce::sum) return a + b;
+  if constexpr (R == Reduce::prod) return a * b;
+  constexpr bool is_integer = std::is_integral_v<Number>;  // which have an instruction for this form
+  if constexpr (R == Reduce::max && is_integer) return a > b ? a : b;
+  if constexpr (R == Reduce::min && is_integer) return a < b ? a : b;
+  if constexpr (R == Reduce::max && !is_integer) return ((a > b) | (a != a)) ? a : b;
+  if constexpr (R == Reduce::min && !is_integer) return ((a < b) | (a != a)) ? a : b;
+  if constexpr (R == Reduce::any) return a | b;
+  if constexpr (R == Reduce::all) return a & b;
+}
+
+/// What a chain holds of elements of type T: sums and products of integers wrap around.
+template <Reduce R, class T>
+struct ChainOf {
+  using Acc = typename Fold<R, T>::Acc;
+  using type = Acc;
+};
+template <Reduce R, class T>
+requires(std::is_integral_v<T> && (R == Reduce::sum || R == Reduce::prod)) struct ChainOf<R, T> {
+  using type = std::make_unsigned_t<typename Fold<R, T>::Acc>;
+};
+
+template <int distance, class V, int... I>
+TENON_INLINE V rotated(V v, LaneList<I...>) {
+  return __builtin_shufflevector(v, v, ((I + distance) % static_cast<int>(sizeof...(I)))...);
+}
+/// All lanes, in vectors to the end: pairs, as far apart as there are `left` of them.
+template <Reduce R, class Number, int left, class V>
+TENON_INLINE Number fold_lanes(V v) {
+  if constexpr (left == 1) {
+    return v[0];
+  } else {
+    constexpr int lanes = sizeof(V) / sizeof(Number);
+    v = folded<R, Number>(v, rotated<left / 2>(v, typename MakeLaneList<lanes>::type{}));
+    if constexpr (sizeof(V) <= 16) {
+      return fold_lanes<R, Number, left / 2>(v);
+    } else {
+      typedef Number Half __attribute__((vector_size(sizeof(V) / 2)));
+      Half half;
+      std::memcpy(&half, &v, sizeof half);
+      return fold_lanes<R, Number, left / 2>(half);
+    }
+  }
+}
+
+/// So many chains, in vectors of this ISA: g++ takes larger ones apart.
+template <class Number, int count>
+struct Chains {
+  static constexpr int most = VL * 4 / static_cast<int>(sizeof(Number));
+  static constexpr int lanes = count < most ? count : most, vectors = count / lanes;
+  typedef Number V __attribute__((vector_size(lanes * sizeof(Number))));
+  V parts[vectors];
+
+  explicit TENON_INLINE Chains(Number identity) {
+    TENON_UNROLL
+    for (int i = 0; i < vectors; i++) parts[i] = V{} + identity;
+  }
+  template <Reduce R, class Row>
+  TENON_INLINE void fold(const Row& row, long c) {
+    TENON_UNROLL
+    for (int i = 0; i < vectors; i++)
+      parts[i] = folded<R, Number>(parts[i], row.template at<V>(c + static_cast<long>(i) * lanes));
+  }
+  /// All of them: pairs, as far apart as there are chains left.
+  template <Reduce R>
+  TENON_INLINE Number joined() {
+    TENON_UNROLL
+    for (int half = vectors / 2; half > 0; half /= 2) {
+      TENON_UNROLL
+      for (int i = 0; i < half; i++) parts[i] = folded<R, Number>(parts[i], parts[i + half]);
+    }
+    return fold_lanes<R, Number, lanes>(parts[0]);
+  }
+};
+
+/// Elements as the numbers of a vector: g++ 12 converts its halves.
+template <class V, class T>
+TENON_INLINE V widened(const T* p) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64 && std::is_same_v<T, float>)
+    return reinterpret_cast<V>(_mm512_cvtps_pd(_mm256_loadu_ps(p)));
+  if constexpr (sizeof(V) == 64 && std::is_same_v<T, std::int32_t>)
+    return reinterpret_cast<V>(
+        _mm512_cvtepi32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
+#endif
+#if defined(__AVX2__)
+  if constexpr (sizeof(V) == 32 && std::is_same_v<T, float>)
+    return reinterpret_cast<V>(_mm256_cvtps_pd(_mm_loadu_ps(p)));
+  if constexpr (sizeof(V) == 32 && std::is_same_v<T, std::int32_t>)
+    return reinterpret_cast<V>(_mm256_cvtepi32_epi64(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+#endif
+  typedef T Elements __attribute__((vector_size(sizeof(V) / 8 * sizeof(T))));
+  Elements elements;
+  std::memcpy(&elements, p, sizeof elements);
+  return __builtin_convertvector(elements, V);
+}
+
+/// What is folded of a row of elements of type T: numbers, squared where `Squares`, less a shift where
+/// `Shifted`.
+template <class T, class Number, bool Squares = false, bool Shifted = false>
+struct FoldedRow {
+  const T* data;
+  Number shift = 0;
+
+  template <class V>
+  TENON_INLINE V at(long c) const {
+    V v;
+    if constexpr (std::is_same_v<V, Number>)
+      v = static_cast<Number>(data[c]);
+    else if constexpr (sizeof(T) == sizeof(Number))
+      std::memcpy(&v, data + c, sizeof v);
+    else
+      v = widened<V>(data + c);
+    if constexpr (Shifted) v = v - shift;
+    if constexpr (Squares) v = v * v;
+    return v;
+  }
+};
+
+/// Folds elements of a row from c on, as many as fill the chains, and says where it ended.
+template <Reduce R, int count, class Number, class Row>
+TENON_INLINE long fold_chains(Number& acc, const Row& row, long c, long cols, Number identity) {
+  if (cols - c < count) return c;
+  Chains<Number, count> chains(identity);
+  for (; c + count <= cols; c += count) chains.template fold<R>(row, c);
+  acc = folded<R, Number>(acc, chains.template joined<R>());
+  return c;
+}
+/// `many` chains, and where that leaves some over, `few`.
+template <Reduce R, int many, int few, class Number, class Row>
+TENON_INLINE Number fold_row(Number acc, const Row& row, long cols, Number identity) {
+  long c = fold_chains<R, many>(acc, row, 0, cols, identity);
+  c = fold_chains<R, few>(acc, row, c, cols, identity);
+  for (; c < cols; ++c) acc = folded<R, Number>(acc, row.template at<Number>(c));
+  return acc;
+}
+
+/// in[1] holds the shifts, one a row.
+template <Reduce R, class T, bool Squares = false, bool Shifted = false>
+void fold_rows_on_vectors(void* accumulators, const OpArgs& args, long) {
+  using Acc = typename Fold<R, T>::Acc;
+  using Number = typename ChainOf<R, T>::type;
+  constexpr int line = 16 / static_cast<int>(sizeof(Number));
+  // Integers fold in any order: as many as registers hold.
+  constexpr int many =
+      std::is_same_v<T, std::int64_t> ? 2 * VL : std::max(128 / static_cast<int>(sizeof(T)), 32);
+  const OpArgs tile = args;  // what is written may not lie here
+  auto* const all = static_cast<Acc*>(accumulators);
+  const auto* const shifts = static_cast<const Number*>(tile.in[1]);
+  for (long r = 0; r < tile.rows; ++r) {
+    const FoldedRow<T, Number, Squares, Shifted> row{static_cast<const T*>(tile.in[0]) + r * tile.in_pitch[0],
+                                                     Shifted ? shifts[r * tile.in_pitch[1]] : Number{}};
+    all[r] = static_cast<Acc>(fold_row<R, many, std::max(line, 4)>(
+        static_cast<Number>(all[r]), row, tile.cols, static_cast<Number>(Fold<R, T>::identity())));
+  }
+}
+
+}  // namespace
+}  // namespace tenon::cpu::TENON_ISA
