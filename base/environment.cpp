@@ -1,11 +1,18 @@
 #include "base/environment.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <vector>
+
+#include "base/nearest.h"
+#include "base/shell.h"
 
 namespace tenon {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::string_view free_disk = "free some space, or write to another disk",
                            free_memory =
@@ -42,6 +49,23 @@ constexpr std::array mistakes = {
     Lack{ELOOP, "its links lead in a circle: ls -l shows them"},
 };
 
+// Where a file is missing: what else is there.
+std::string what_is_there(const fs::path& path) {
+  const fs::path parent = path.parent_path(), folder = parent.empty() ? "." : parent;
+  std::error_code failed;
+  if (!fs::is_directory(folder, failed))
+    return fmt::format("there is no folder {} either", path_in_shell(folder.string()));
+  std::vector<std::string> names;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    names.push_back(at->path().filename().string());
+  std::sort(names.begin(), names.end());
+  const std::string name = path.filename().string();
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  if (const std::string_view close = similar_name(name, known); !close.empty())
+    return fmt::format("did you mean {}?", path_in_shell((parent / close).string()));
+  return fmt::format("see what is there: ls {}", path_in_shell(folder.string()));
+}
+
 }  // namespace
 
 Error system_error(int reason, std::string_view what) {
@@ -54,7 +78,7 @@ Error system_error(int reason, std::string_view what) {
 }
 
 Error cannot_open(const std::filesystem::path& path, int reason) {
-  if (reason == ENOENT) return error("there is no such file").at(path.string());
+  if (reason == ENOENT) return error("there is no such file").at(path.string()).hint(what_is_there(path));
   return system_error(reason, "the file cannot be opened").at(path.string());
 }
 

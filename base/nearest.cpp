@@ -28,4 +28,10 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   return best == known.end() ? std::string_view{} : *best;
 }
 
+std::string_view similar_name(std::string_view name, std::span<const std::string_view> known) {
+  constexpr std::size_t most_edits = 3;
+  const std::string_view close = nearest(name, known);
+  return edit_distance(name, close) <= std::min(most_edits, name.size() / 2) ? close : std::string_view{};
+}
+
 }  // namespace tenon

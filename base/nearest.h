@@ -14,4 +14,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 /// `known` is empty.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 
+/// The name of a file that was perhaps meant: at most three letters off, and no more than half of them;
+/// empty: none.
+std::string_view similar_name(std::string_view name, std::span<const std::string_view> known);
+
 }  // namespace tenon

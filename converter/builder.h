@@ -110,6 +110,9 @@ class Builder {
   /// Whether a size is 1, for operators whose rank depends on it. An error, with the advice, where it may be
   /// 1 or not.
   bool is_one(const Dim& size, std::string_view advice = {});
+  /// An error with this message where a size is less than the limit, when the bounds decide it or when a run
+  /// does.
+  void need_at_least(const Dim& size, const Dim& limit, std::string message);
   /// Makes 2 the least size of an input's symbol; false for other sizes.
   bool assume_never_one(const Dim& size);
   void set_exported_minima(std::map<std::string, std::int64_t, std::less<>> minima) {

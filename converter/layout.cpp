@@ -1,7 +1,9 @@
 #include "converter/layout.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <set>
 
 #include "base/error.h"
 
@@ -133,6 +135,108 @@ bool is_injective(const Shape& shape, const Layout& layout) {
   for (const auto& [stride, size] : axes) {
     if (stride <= reach) return false;
     reach += stride * (size - 1);
+  }
+  return true;
+}
+
+namespace {
+
+/// Sizes, strides and offset as numbers.
+struct Places {
+  std::vector<std::int64_t> sizes, strides;
+  std::int64_t first = 0;
+
+  std::int64_t count() const {
+    if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size <= 0; })) return 0;
+    return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies());
+  }
+  /// The lowest place and the highest.
+  std::pair<std::int64_t, std::int64_t> range() const {
+    std::pair range(first, first);
+    for (std::size_t a = 0; a < sizes.size(); ++a)
+      (strides[a] < 0 ? range.first : range.second) += strides[a] * (sizes[a] - 1);
+    return range;
+  }
+
+  void for_each(auto&& visit) const {
+    std::vector<std::int64_t> at(sizes.size());
+    for (std::int64_t left = count(), place = first; left > 0; --left) {
+      visit(place);
+      for (std::size_t a = sizes.size(); a-- > 0;) {
+        place += strides[a];
+        if (++at[a] < sizes[a]) break;
+        place -= at[a] * strides[a];
+        at[a] = 0;
+      }
+    }
+  }
+};
+
+Places places_of(const Placed& p, const Bindings& symbols) {
+  Places out{.first = p.layout.offset->eval(symbols)};
+  for (const Dim& d : p.shape) out.sizes.push_back(d.eval(symbols));
+  for (const Dim& d : p.layout.strides) out.strides.push_back(d.eval(symbols));
+  return out;
+}
+
+/// The places that are read for each that is written; nullopt: the operand is no tensor that broadcasts to
+/// the result.
+std::optional<Places> broadcast(Places read, const Places& written) {
+  if (read.sizes.size() > written.sizes.size()) return std::nullopt;
+  const std::size_t added = written.sizes.size() - read.sizes.size();
+  read.sizes.insert(read.sizes.begin(), added, 1);
+  read.strides.insert(read.strides.begin(), added, 0);
+  for (std::size_t a = 0; a < read.sizes.size(); ++a) {
+    if (read.sizes[a] != written.sizes[a] && read.sizes[a] != 1) return std::nullopt;
+    if (read.sizes[a] == 1 && written.sizes[a] > 1) read.strides[a] = 0;
+    read.sizes[a] = written.sizes[a];
+  }
+  return read;
+}
+
+/// Each place is read no later than it is written.
+bool is_read_in_time(const Places& written, const Places& read) {
+  const auto same = broadcast(read, written);
+  if (!same || same->first < written.first) return false;
+  bool ascends = true;
+  for (std::size_t a = 0; a < written.sizes.size(); ++a) {
+    if (written.sizes[a] == 1) continue;
+    if (same->strides[a] != written.strides[a]) return false;
+    ascends = ascends && written.strides[a] >= 0;
+  }
+  return ascends || same->first == written.first;
+}
+
+bool overwrites(const Places& written, const Places& read) {
+  constexpr std::int64_t most = std::int64_t{1} << 24;
+  const auto [low, high] = written.range();
+  const bool is_small = std::max({written.count(), read.count(), high - low}) < most;
+  if (!is_small || written.count() == 0 || is_read_in_time(written, read)) return false;
+  std::vector<bool> is_written(static_cast<std::size_t>(high - low + 1));
+  written.for_each([&](std::int64_t place) { is_written[static_cast<std::size_t>(place - low)] = true; });
+  bool shared = false;
+  read.for_each([&](std::int64_t place) {
+    shared = shared || (place >= low && place <= high && is_written[static_cast<std::size_t>(place - low)]);
+  });
+  return shared;
+}
+
+}  // namespace
+
+bool overwrites(const Placed& written, const Placed& read) {
+  if (!written.layout.offset || !read.layout.offset) return false;
+  std::set<std::string> names;
+  for (const Placed* p : {&written, &read})
+    for (const std::vector<Dim>* dims : {&p->shape, &p->layout.strides})
+      for (const Dim& d : *dims)
+        for (std::string& name : d.symbols()) names.insert(std::move(name));
+  for (const Placed* p : {&written, &read})
+    for (std::string& name : p->layout.offset->symbols()) names.insert(std::move(name));
+  // Of sizes that vary, some are tried.
+  for (const std::int64_t size : {5, 8}) {
+    Bindings symbols;
+    for (const std::string& name : names) symbols.emplace(name, size);
+    if (!overwrites(places_of(written, symbols), places_of(read, symbols))) return false;
   }
   return true;
 }

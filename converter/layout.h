@@ -39,6 +39,10 @@ struct Placed {
 };
 /// The layout that PyTorch's TensorIterator gives the result.
 std::optional<Layout> pointwise_layout(const Shape& result, std::span<const Placed> operands);
+/// True when an operator that writes element after element overwrites what it has yet to read: some places
+/// are of both, and neither are they the same ones nor is each read before it is written. False where that is
+/// not known.
+bool overwrites(const Placed& written, const Placed& read);
 /// What memory_format=torch.preserve_format gives a copy.
 std::optional<Layout> layout_of_copy(const Shape&, const Layout&);
 

@@ -1,8 +1,11 @@
 // What the bounds of symbols decide about sizes while a graph is built.
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "converter/builder.h"
+#include "ir/ops/control.h"
+#include "ir/ops/functions.h"
 
 namespace tenon::converter {
 
@@ -48,6 +51,13 @@ bool Builder::is_one(const Dim& size, std::string_view advice) {
   if (is_never_one(size)) return false;
   throw unsupported("the rank of the result depends on an axis of size {}, which may be 1 or not", size.str())
       .hint(advice.empty() ? "give that dimension of the input a number" : std::string(advice));
+}
+
+void Builder::need_at_least(const Dim& size, const Dim& limit, std::string message) {
+  const std::optional<bool> less = known_less(size, limit);
+  if (less == true) throw error("{}", message);
+  if (!less)
+    tenon::apply_all(Check{.message = std::move(message)}, std::array{this->size(size) >= this->size(limit)});
 }
 
 bool Builder::assume_never_one(const Dim& size) {

@@ -197,9 +197,18 @@ std::unique_ptr<Graph> part_graph(const Graph& graph, std::span<const Node* cons
 
 namespace {
 
+/// Of sizes that inputs have; those that data decide cannot be chosen.
 Bindings twice(Bindings sizes) {
+  std::erase_if(sizes, [](const auto& size) { return is_data_size(size.first); });
   for (auto& [symbol, size] : sizes) size = 2 * std::max<std::int64_t>(size, 1);
   return sizes;
+}
+
+std::string other_sizes(const Bindings& sizes) {
+  const std::string here = "that is so at " + hint::sizes(sizes);
+  const Bindings others = twice(sizes);
+  return others.empty() ? here + ", which the inputs' numbers decide: give others with --input"
+                        : fmt::format("{}; other sizes of random inputs: {}", here, hint::shape(others));
 }
 
 }  // namespace
@@ -208,9 +217,7 @@ std::unique_ptr<Graph> specialize(const Graph& graph, const Bindings& bindings) 
   try {
     return Cloner(&bindings).copy(graph);
   } catch (Error& e) {
-    if (e.hint().empty() && !bindings.empty())
-      e.hint(fmt::format("that is so at {}; other sizes of random inputs: {}", hint::sizes(bindings),
-                         hint::shape(twice(bindings))));
+    if (e.hint().empty() && !bindings.empty()) e.hint(other_sizes(bindings));
     throw;
   }
 }

@@ -176,6 +176,10 @@ class Printer {
       for (const auto& inner : n.regions()) {
         out_ += " (";
         parameters(*inner);
+        if (!options_.bodies) {
+          out_ += ") {...}";
+          continue;
+        }
         out_ += ") {\n";
         region(*inner, depth + 1);
         out_ += std::string(static_cast<std::size_t>(depth) * 2, ' ') + "}";

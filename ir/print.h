@@ -13,6 +13,7 @@ struct PrintOptions {
   bool weights = true;  // the declarations of the weights; without them the text is for reading only
   bool sources = true;  // module paths behind '#'
   bool lines = false;   // and the Python line
+  bool bodies = true;   // of branches and loops; without them the text is for reading only
 };
 
 /// The whole graph.

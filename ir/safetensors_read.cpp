@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mapped_file.h"
 #include "ir/safetensors.h"
 #include "ir/safetensors_format.h"
@@ -171,7 +171,7 @@ Safetensors read_safetensors(const std::filesystem::path& path) {
 void verify_checksums(const Safetensors& file) {
   const auto found = file.metadata.find(std::string(checksums_key));
   if (found == file.metadata.end()) throw error("it holds no checksums").at(file.path.string());
-  const json checksums = json::parse(found->second, nullptr, false);
+  const json checksums = parse_json_or_discard(found->second);
   for (const auto& [name, tensor] : file.tensors) {
     const auto bytes = static_cast<std::size_t>(tensor.numel()) * size_of(tensor.dtype());
     const bool listed = checksums.is_object() && checksums.contains(name) && checksums[name].is_string();

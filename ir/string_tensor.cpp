@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace tenon {
 namespace {
@@ -86,7 +86,7 @@ void pack_strings(std::vector<NamedTensor>& tensors, TextMap& metadata) {
 void unpack_strings(Safetensors& file) {
   const auto found = file.metadata.find(shapes_key);
   if (found == file.metadata.end()) return;
-  const json shapes = json::parse(found->second, nullptr, false);
+  const json shapes = parse_json_or_discard(found->second);
   if (!shapes.is_object()) throw error("the shapes of its strings are damaged");
   for (const auto& [name, sizes] : shapes.items()) {
     const auto tensor = file.tensors.find(name);

@@ -1,6 +1,7 @@
 // Comparisons as JSON, and stored profiles read back.
 #include "base/error.h"
 #include "base/input_file.h"
+#include "base/json.h"
 #include "report/compare.h"
 
 namespace tenon {
@@ -59,7 +60,7 @@ Recording load_recording(const std::filesystem::path& path) {
         .hint("write one with: tenon profile model.pt --json " + path.string());
   };
   const char* text = reinterpret_cast<const char*>(bytes.data());
-  const json j = json::parse(text, text + bytes.size(), nullptr, false);
+  const json j = parse_json_or_discard({text, bytes.size()});
   if (!j.is_object()) throw not_ours("it is not a JSON object");
   if (j.value("schema", json()) != "tenon.profile/1") throw not_ours("its schema is not tenon.profile/1");
   try {

@@ -46,6 +46,34 @@ std::string left_out(std::size_t all, std::size_t shown, std::string_view what) 
              : "";
 }
 
+std::string steps(const PredictionReport& r, std::size_t top) {
+  constexpr std::size_t width = 36;
+  std::vector<std::size_t> order(r.steps.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return r.steps[i].ms; });
+  if (top > 0 && top < order.size()) order.resize(top);
+  Table table({"#", "ms", "from", "to", "share", "basis", "kernel", "module"});
+  for (const std::size_t i : order) {
+    const Estimate& e = r.prediction.steps[i];
+    const StepRow& s = r.steps[i];
+    table.add({std::to_string(i), milliseconds(e.ms), milliseconds(e.interval.low),
+               milliseconds(e.interval.high), percent(s.share), std::string(name(e.basis)),
+               shorten(s.kernel, width), shorten(s.module, width)});
+  }
+  return table.str() + left_out(r.steps.size(), order.size(), "step");
+}
+
+std::string sums(const PredictionReport& r, TimesBy by, std::size_t top, int depth) {
+  std::vector<TimeRow> rows = summed(r.steps, by, depth);
+  const std::size_t all = rows.size();
+  if (top > 0 && top < all) rows.resize(top);
+  Table table({"ms", "share", "steps", name(by)});
+  for (const TimeRow& row : rows)
+    table.add({milliseconds(row.ms), percent(row.share), std::to_string(row.steps),
+               row.name.empty() ? "(not attributed)" : row.name});
+  return table.str() + left_out(all, rows.size(), name(by));
+}
+
 }  // namespace
 
 PredictionReport prediction_report(const Model& model, const Plan& plan, Bindings sizes,
@@ -95,7 +123,7 @@ ordered_json to_json(const PredictionReport& r) {
                             {"flops", s.flops},
                             {"bytes", s.bytes}});
   }
-  for (const TimeRow& m : by_module(r.steps))
+  for (const TimeRow& m : summed(r.steps, TimesBy::module))
     out["modules"].push_back(
         {{"module", m.name}, {"ms", m.ms}, {"share", m.share}, {"estimated", m.estimated}});
   if (r.alternatives.empty()) return out;
@@ -112,32 +140,8 @@ ordered_json to_json(std::span<const PredictionReport> reports) {
   return out;
 }
 
-std::string steps_text(const PredictionReport& r, std::size_t top) {
-  constexpr std::size_t width = 36;
-  std::vector<std::size_t> order(r.steps.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return r.steps[i].ms; });
-  if (top > 0 && top < order.size()) order.resize(top);
-  Table table({"#", "ms", "from", "to", "share", "basis", "kernel", "module"});
-  for (const std::size_t i : order) {
-    const Estimate& e = r.prediction.steps[i];
-    const StepRow& s = r.steps[i];
-    table.add({std::to_string(i), milliseconds(e.ms), milliseconds(e.interval.low),
-               milliseconds(e.interval.high), percent(s.share), std::string(name(e.basis)),
-               shorten(s.kernel, width), shorten(s.module, width)});
-  }
-  return head(r) + table.str() + left_out(r.steps.size(), order.size(), "step");
-}
-
-std::string modules_text(const PredictionReport& r, std::size_t top, int depth) {
-  std::vector<TimeRow> rows = by_module(r.steps, depth);
-  const std::size_t all = rows.size();
-  if (top > 0 && top < all) rows.resize(top);
-  Table table({"ms", "share", "steps", "module"});
-  for (const TimeRow& m : rows)
-    table.add({milliseconds(m.ms), percent(m.share), std::to_string(m.steps),
-               m.name.empty() ? "(not attributed)" : m.name});
-  return head(r) + table.str() + left_out(all, rows.size(), "module");
+std::string to_text(const PredictionReport& r, TimesBy by, std::size_t top, int depth) {
+  return head(r) + (by == TimesBy::step ? steps(r, top) : sums(r, by, top, depth));
 }
 
 std::string alternatives_text(const PredictionReport& r) {

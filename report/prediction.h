@@ -28,9 +28,8 @@ PredictionReport prediction_report(const Model&, const Plan&, Bindings sizes, co
                                    int threads, const Calibration& calibration);
 
 nlohmann::ordered_json to_json(const PredictionReport&);
-/// The whole, and at most `top` steps (0: all), or modules down to `depth` names.
-std::string steps_text(const PredictionReport&, std::size_t top);
-std::string modules_text(const PredictionReport&, std::size_t top, int depth);
+/// The whole, and at most `top` lines (0: all); modules down to `depth` names (0: all).
+std::string to_text(const PredictionReport&, TimesBy by, std::size_t top, int depth = 0);
 /// What would help, the most first; empty where nothing was asked for.
 std::string alternatives_text(const PredictionReport&);
 

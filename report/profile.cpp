@@ -44,9 +44,20 @@ class Sums {
   std::vector<TimeRow> rows_;
 };
 
-std::vector<TimeRow> by(std::span<const StepRow> steps, const std::string StepRow::*name) {
+std::vector<TimeRow> by_name(std::span<const StepRow> steps, const std::string StepRow::*name) {
   Sums sums;
   for (const StepRow& s : steps) sums.add(s.*name, s, 1, false);
+  return std::move(sums).sorted();
+}
+
+std::vector<TimeRow> by_module(std::span<const StepRow> steps, int depth) {
+  Sums sums;
+  for (const StepRow& s : steps) {
+    std::map<std::string, double> shares;
+    for (const StepPart& p : s.parts) shares[module_at_depth(p.module, depth)] += p.share;
+    if (s.parts.empty()) shares[""] = 1;
+    for (const auto& [module, share] : shares) sums.add(module, s, share, shares.size() > 1);
+  }
   return std::move(sums).sorted();
 }
 
@@ -202,18 +213,20 @@ Recording recording_of(const ProfileReport& report) {
   return r;
 }
 
-std::vector<TimeRow> by_module(std::span<const StepRow> steps, int depth) {
-  Sums sums;
-  for (const StepRow& s : steps) {
-    std::map<std::string, double> shares;
-    for (const StepPart& p : s.parts) shares[module_at_depth(p.module, depth)] += p.share;
-    if (s.parts.empty()) shares[""] = 1;
-    for (const auto& [module, share] : shares) sums.add(module, s, share, shares.size() > 1);
+const char* name(TimesBy by) {
+  switch (by) {
+    case TimesBy::module: return "module";
+    case TimesBy::op: return "operator";
+    case TimesBy::kernel: return "kernel";
+    case TimesBy::step: break;
   }
-  return std::move(sums).sorted();
+  return "step";
 }
 
-std::vector<TimeRow> by_op(std::span<const StepRow> steps) { return by(steps, &StepRow::op); }
-std::vector<TimeRow> by_kernel(std::span<const StepRow> steps) { return by(steps, &StepRow::kernel); }
+std::vector<TimeRow> summed(std::span<const StepRow> steps, TimesBy by, int depth) {
+  TENON_CHECK(by != TimesBy::step);
+  if (by == TimesBy::module) return by_module(steps, depth);
+  return by_name(steps, by == TimesBy::op ? &StepRow::op : &StepRow::kernel);
+}
 
 }  // namespace tenon

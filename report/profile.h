@@ -125,9 +125,12 @@ bool is_slow(const StepRow&);
 /// Its runs with timers, to be compared.
 Recording recording_of(const ProfileReport&);
 
-/// Sums, the largest first. Modules down to `depth` names (0: all).
-std::vector<TimeRow> by_module(std::span<const StepRow>, int depth = 0);
-std::vector<TimeRow> by_op(std::span<const StepRow>);
-std::vector<TimeRow> by_kernel(std::span<const StepRow>);
+/// What a line of a table of times is.
+enum class TimesBy : std::uint8_t { step, module, op, kernel };
+/// "step", "module", "operator", "kernel".
+const char* name(TimesBy);
+
+/// Sums of steps, the largest first; not by step. Modules down to `depth` names (0: all).
+std::vector<TimeRow> summed(std::span<const StepRow>, TimesBy by, int depth = 0);
 
 }  // namespace tenon

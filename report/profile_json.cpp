@@ -102,7 +102,7 @@ ordered_json to_json(const ProfileReport& p) {
   out["steps"] = ordered_json::array();
   for (const StepRow& s : p.steps) out["steps"].push_back(to_json(s));
   out["modules"] = ordered_json::array();
-  for (const TimeRow& m : by_module(p.steps))
+  for (const TimeRow& m : summed(p.steps, TimesBy::module))
     out["modules"].push_back(
         {{"module", m.name}, {"ms", m.ms}, {"share", m.share}, {"estimated", m.estimated}});
   if (p.unfused) {

@@ -147,16 +147,9 @@ std::string times(const ProfileReport& p, const TextOptions& o) {
     return fmt::format("{}, {} {} in all{}\n\n", counted(rows, what), unit.text(total), unit.name(),
                        cut ? fmt::format("; the {} slowest are shown{}", o.top, o.show_all) : "");
   };
-  const auto table = [&](const char* what, const std::vector<TimeRow>& rows) {
-    return time_table(what, rows, o) + rest(rows.size(), what);
-  };
-  switch (o.by) {
-    case TimesBy::module: return table("module", by_module(p.steps, o.depth));
-    case TimesBy::op: return table("operator", by_op(p.steps));
-    case TimesBy::kernel: return table("kernel", by_kernel(p.steps));
-    case TimesBy::step: break;
-  }
-  return step_table(p, o) + rest(p.steps.size(), "step");
+  if (o.by == TimesBy::step) return step_table(p, o) + rest(p.steps.size(), name(o.by));
+  const std::vector<TimeRow> rows = summed(p.steps, o.by, o.depth);
+  return time_table(name(o.by), rows, o) + rest(rows.size(), name(o.by));
 }
 
 std::string latency(const ProfileReport& p) {

@@ -4,8 +4,6 @@
 
 namespace tenon {
 
-enum class TimesBy : std::uint8_t { step, module, op, kernel };
-
 struct TextOptions {
   TimesBy by = TimesBy::step;
   int depth = 0;  // of module paths; 0: all names

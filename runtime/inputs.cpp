@@ -102,9 +102,12 @@ void for_each_use(const Value& value, Visit visit) {
   }
 }
 
-bool is_checked(const Value& condition) {
+// What must hold for the run to go on, or for a loop to take a step, without which its body shows nothing.
+bool should_hold(const Value& condition) {
   bool found = false;
-  for_each_use(condition, [&](const Node& n, std::size_t) { found = found || n.is<Check>(); });
+  for_each_use(condition, [&](const Node& n, std::size_t operand) {
+    found = found || n.is<Check>() || (n.is<Loop>() && operand == 0);
+  });
   return found;
 }
 
@@ -128,7 +131,7 @@ class Limits {
     const auto places = n.is<Equal>() ? std::nullopt : counted_places(other, bindings_);
     if (places)
       at_most(*places);
-    else if (const auto number = known_number(other, bindings_); number && is_checked(*n.output()))
+    else if (const auto number = known_number(other, bindings_); number && should_hold(*n.output()))
       compared(n, operand == 0, *number);
   }
 

@@ -19,6 +19,8 @@ class KeptJson {
       : file_(std::move(file)), schema_(std::move(schema)), entries_(std::move(entries)) {}
 
   const std::filesystem::path& file() const { return file_; }
+  /// Why the file counts as empty; "" where it does not, or is not there.
+  std::string problem() const;
   /// null where there is none.
   nlohmann::json find(const std::string& key) const;
   /// False where the file could not be written.
@@ -26,6 +28,7 @@ class KeptJson {
 
  private:
   nlohmann::json read() const;
+  bool is_ours(const nlohmann::json&) const;
 
   std::filesystem::path file_;
   std::string schema_, entries_;

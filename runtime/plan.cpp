@@ -60,7 +60,7 @@ std::string Plan::text() const {
         "  from the second run on, steps {} to {} start together{}\n", r.begin, r.end - 1,
         streams > 1 ? fmt::format(", on {} streams, {} steps deep", streams, depth(r.places)) : "");
   }
-  const std::vector<std::string> texts = print_nodes(*graph, nodes);
+  const std::vector<std::string> texts = print_nodes(*graph, nodes, {.bodies = false});  // their plans follow
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const StepInfo& info = steps[i]->info;
     text += fmt::format("  {:3} {}\n        [{}] {}", i, nodes[i] ? texts[i] : info.op, info.kernel, info.op);

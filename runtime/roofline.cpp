@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+
+#include "runtime/pulse.h"
 
 namespace tenon {
 
@@ -32,14 +35,27 @@ std::optional<Peak> RooflineCache::find(const Device& device, int threads) const
   return peak.gflops > 0 && peak.gbs > 0 ? std::optional(peak) : std::nullopt;
 }
 
+bool RooflineCache::is_disturbed(const Device& device, int threads) const {
+  const json kept = kept_.find(kept_key(device.hardware(), threads));
+  return kept.is_object() && kept.value("disturbed", json(false)) == true;
+}
+
 Peak RooflineCache::measure(const Device& device, int threads) const {
+  std::optional<Pulse> pulse;  // of processors, which others share
+  if (device.shares_memory) pulse.emplace(device, threads);
+  const auto is_calm = [&] { return !pulse || pulse->is_calm(pulse->beat()); };
+  const bool was_calm = is_calm();
   const auto queue = device.open_queue(threads);
   Peak peak = device.measure_peak(*queue);
+  const bool disturbed = !is_calm() || !was_calm;
   if (const auto before = find(device, threads))
     for (double Peak::*rate : {&Peak::gflops, &Peak::gbs, &Peak::l2_gbs, &Peak::l3_gbs})
       peak.*rate = std::max(peak.*rate, (*before).*rate);
-  kept_.keep(kept_key(device.hardware(), threads),
-             {{"gflops", peak.gflops}, {"gbs", peak.gbs}, {"l2_gbs", peak.l2_gbs}, {"l3_gbs", peak.l3_gbs}});
+  kept_.keep(kept_key(device.hardware(), threads), {{"gflops", peak.gflops},
+                                                    {"gbs", peak.gbs},
+                                                    {"l2_gbs", peak.l2_gbs},
+                                                    {"l3_gbs", peak.l3_gbs},
+                                                    {"disturbed", disturbed}});
   return peak;
 }
 

@@ -23,8 +23,11 @@ class RooflineCache {
   const std::filesystem::path& file() const { return kept_.file(); }
   /// nullopt when nothing is kept for this device, or the file cannot be read.
   std::optional<Peak> find(const Device&, int threads) const;
-  /// Measures and keeps the best of this and earlier measurements (a busy machine only looks slower). A file
-  /// that cannot be written is no error: the next run measures again.
+  /// Whether the last measurement was disturbed by other programs, which makes a machine look slower: it
+  /// should be taken again.
+  bool is_disturbed(const Device&, int threads) const;
+  /// Measures and keeps the best of this and earlier measurements. A file that cannot be written is no error:
+  /// the next run measures again.
   Peak measure(const Device&, int threads) const;
 
  private:

@@ -106,6 +106,11 @@ bool in_a_folder(const std::filesystem::path& text) {
   return std::filesystem::is_directory(text.parent_path(), failed);
 }
 
+bool is_missing(const std::filesystem::path& file) {
+  std::error_code failed;
+  return !std::filesystem::exists(file, failed);
+}
+
 // Where a path could have been an input's name and its value.
 std::string name_with_slash(const std::string& text) {
   const auto equals = text.find('=');
@@ -163,7 +168,7 @@ std::vector<InputArgument> parse_inputs(const std::vector<std::string>& texts) {
                               hint::input(name, "\"" + value + "\"")));
     } catch (Error& e) {
       if (e.where().empty()) e.at("--input " + text);
-      if (e.hint().empty()) e.hint(name_with_slash(text));
+      if (std::string named = name_with_slash(text); !named.empty() && is_missing(value)) e.hint(named);
       throw;
     }
   }

@@ -20,6 +20,7 @@
 #include "tools/ranges.h"
 #include "tools/selftest.h"
 #include "tools/terminal.h"
+#include "tools/this_machine.h"
 #include "tools/usage.h"
 #include "tools/verbs.h"
 
@@ -36,7 +37,7 @@ int show_roofline(bool json) {
     const cpu::ForceIsa forced(isa);
     for (const int threads : std::set<int>{1, cores}) {
       progress.say(fmt::format("measuring {}, {}", cpu::name(isa), counted(threads, "thread")));
-      const Peak peak = cache.measure(cpu_device(), threads);
+      const Peak peak = measured_peak(cache, cpu_device(), threads);
       const auto number = [](double x) { return fmt::format("{:.1f}", x); };
       table.add({std::string(cpu::name(isa)), std::to_string(threads), number(peak.gflops), number(peak.gbs),
                  number(peak.l3_gbs), number(peak.l2_gbs)});
@@ -76,7 +77,7 @@ int write_description(const std::string& file) {
   check_replaces_description(file);
   Progress progress;
   progress.say("measuring what this machine can do (once)");
-  const MachineDescription machine = describe_machine(cpu_device(), described_threads());
+  const MachineDescription machine = this_machine(cpu_device(), described_threads());
   progress.say("");
   write_text(file,
              to_json(machine).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");

@@ -68,7 +68,9 @@ int run(int argc, char** argv) {
   tenon::guard_inputs(tenon::InputGuard::refuse);
   for (CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; }))
     verb->parse_complete_callback([verb] { tenon::tools::check_files(*verb); });
-  const std::vector<std::string> words = tenon::tools::with_values(app, {argv + 1, argv + argc});
+  const std::vector<std::string> given = {argv + 1, argv + argc};
+  tenon::tools::check_options(app, given);
+  const std::vector<std::string> words = tenon::tools::with_values(app, given);
   try {
     app.parse(std::vector(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& e) {

@@ -45,8 +45,7 @@ Error missing(const fs::path& path) {
   std::erase_if(models, [](const std::string& name) { return !is_model(name); });
   const std::string name = path.filename().string();
   const std::vector<std::string_view> known(models.begin(), models.end());
-  const std::string_view close = nearest(name, known);
-  if (!close.empty() && edit_distance(name, close) <= 3)
+  if (const std::string_view close = similar_name(name, known); !close.empty())
     e.hint("did you mean " + path_in_shell((path.parent_path() / close).string()) + "?");
   return e;
 }

@@ -13,6 +13,8 @@
 #include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
+#include "tools/this_machine.h"
+#include "tools/times_option.h"
 #include "tools/usage.h"
 #include "tools/verbs.h"
 
@@ -23,9 +25,9 @@ struct PredictVerb {
   ModelOptions model;
   IsaOption isa;
   std::vector<std::string> devices;  // to compare
-  std::string json, records, by = "step";
+  std::string json, records;
+  TimesOption times;
   std::size_t top = 15;
-  int depth = 0;
   bool what_if = false;
 };
 
@@ -70,12 +72,6 @@ const Device& modelled_device(const ModelOptions& o) {
         .at("--device")
         .hint("predict for a CPU; tenon profile --device " + device.name + " measures it");
   return device;
-}
-
-/// The machine that runs kernels now, measured for so many threads where that is not known yet.
-MachineDescription this_machine(const Device& device, std::span<const int> threads, Progress& progress) {
-  progress.say("measuring what this machine can do (once)");
-  return describe_machine(device, threads);
 }
 
 /// What the model will take on this machine; kernels of its instruction set are forced. What was tuned was
@@ -158,7 +154,7 @@ int compare_devices(const PredictVerb& o) {
 }
 
 int run_predict(PredictVerb o, const CLI::App& verb) {
-  if (o.by != "module") refuse_unused(verb, "without --by module", {"--depth"});
+  o.times.check(verb);
   if (!o.devices.empty()) {
     refuse_unused(verb, "with --compare-devices",
                   {"--device", "--isa", "--records", "--by", "--top", "--what-if"});
@@ -175,7 +171,8 @@ int run_predict(PredictVerb o, const CLI::App& verb) {
     std::vector<int> threads{o.model.threads};
     const int cores = static_cast<int>(std::thread::hardware_concurrency());
     if (o.what_if && cores != o.model.threads) threads.push_back(cores);
-    machine = this_machine(device, threads, progress);
+    progress.say("measuring what this machine can do (once)");
+    machine = this_machine(device, threads);
   }
   const Calibration calibration = calibrated_by(o.records, *machine, o.model.threads);
   PredictionReport report = predicted(o.model, *machine, is_elsewhere, calibration, progress);
@@ -183,8 +180,7 @@ int run_predict(PredictVerb o, const CLI::App& verb) {
     report.alternatives =
         alternatives(o.model, *machine, is_elsewhere, calibration, report.prediction, progress);
   if (o.json != "-")
-    fmt::print("{}{}", o.by == "module" ? modules_text(report, o.top, o.depth) : steps_text(report, o.top),
-               alternatives_text(report));
+    fmt::print("{}{}", to_text(report, o.times.by, o.top, o.times.depth), alternatives_text(report));
   if (!o.json.empty()) write_json(o.json, to_json(report));
   return 0;
 }
@@ -215,13 +211,7 @@ void add_predict(CLI::App& app, int& exit_code) {
       "--what-if", o->what_if,
       "Predict it again with other threads, in bf16, and on a machine whose memory or arithmetic is "
       "twice as fast");
-  verb->add_option("--by", o->by, "What a line of the table is: step or module")
-      ->check(CLI::IsMember({"step", "module"}))
-      ->type_name("WHAT")
-      ->capture_default_str();
-  verb->add_option("--depth", o->depth, "Names of a module path for --by module (0: all)")
-      ->capture_default_str()
-      ->check(integer_from(0));
+  o->times.add(*verb);
   verb->add_option("--top", o->top, "Lines of the table (0: all)")
       ->capture_default_str()
       ->check(integer_from(0));

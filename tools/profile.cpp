@@ -28,6 +28,8 @@
 #include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
+#include "tools/this_machine.h"
+#include "tools/times_option.h"
 #include "tools/usage.h"
 #include "tools/verbs.h"
 
@@ -40,6 +42,7 @@ struct ProfileVerb {
   IsaOption isa;
   ProfileOptions runs;
   TextOptions text;
+  TimesOption times;
   double max_slowdown = 0;
   bool unfused = false, no_roofline = false;
   std::vector<int> streams;
@@ -48,9 +51,6 @@ struct ProfileVerb {
 };
 
 constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
-
-const std::map<std::string, TimesBy> times_by = {
-    {"step", TimesBy::step}, {"module", TimesBy::module}, {"op", TimesBy::op}, {"kernel", TimesBy::kernel}};
 
 std::vector<std::string> command_line() {
   std::ifstream in("/proc/self/cmdline");
@@ -70,9 +70,10 @@ std::optional<Peak> roofline(const ProfileVerb& o, Progress& progress) {
   if (o.no_roofline) return std::nullopt;
   const RooflineCache cache;
   const Device& device = o.model.on.device();
-  if (const auto kept = cache.find(device, o.model.threads)) return kept;
-  progress.say("measuring what this machine can do (once)");
-  return cache.measure(device, o.model.threads);
+  const auto kept = cache.find(device, o.model.threads);
+  if (kept && !cache.is_disturbed(device, o.model.threads)) return kept;
+  progress.say("measuring what this machine can do");
+  return measured_peak(cache, device, o.model.threads);
 }
 
 /// Every combination of the sizes given: options with one size for each symbol.
@@ -102,7 +103,7 @@ ProfileReport measure(const ProfileVerb& o, const Model& model, const std::optio
   ProfileReport report = profile_at(sweep.front());
   report.command = command_line();
   if (const Device& device = o.model.on.device(); peak && device.shares_memory)
-    put_predictions(report, describe_machine(device, std::span(&report.threads, 1)));
+    put_predictions(report, this_machine(device, std::span(&report.threads, 1)));
   if (o.unfused) {
     progress.say("running it unfused and fused by turns");
     report.unfused = measure_unfused(model, session, sweep.front().values(model));
@@ -237,7 +238,7 @@ std::string page(const ProfileVerb& o, const Model& model, const ProfileReport& 
 
 void contribute(const ProfileVerb& o, const ProfileReport& report) {
   const int threads = report.threads;
-  const MachineDescription machine = describe_machine(o.model.on.device(), std::span(&threads, 1));
+  const MachineDescription machine = this_machine(o.model.on.device(), std::span(&threads, 1));
   std::vector<MeasuredStep> steps;
   for (const StepRow& row : report.steps) steps.push_back({row.features, row.samples_ms});
   append_to_file(o.records, record_lines(steps, report.run.samples_ms, machine, threads));
@@ -291,7 +292,7 @@ void check_options(const ProfileVerb& o) {
 
 int run_profile(const ProfileVerb& o, const CLI::App& verb) {
   const auto forced = o.isa.force(o.model.on.device());
-  if (o.text.by != TimesBy::module) refuse_unused(verb, "without --by module", {"--depth"});
+  o.times.check(verb);
   if (o.compares_sides()) refuse_unused(verb, "where two are compared", {"--by", "--undisturbed"});
   check_options(o);
   Progress progress;
@@ -314,6 +315,8 @@ int run_profile(const ProfileVerb& o, const CLI::App& verb) {
   if (!o.stored.empty()) report.comparison = compare_with_stored(o, report);
   progress.say("");
   TextOptions text = o.text;
+  text.by = o.times.by;
+  text.depth = o.times.depth;
   text.width = columns_of_terminal();
   if (o.json != "-" && o.trace != "-" && o.html != "-")
     fmt::print("{}", sides ? to_text(*report.comparison, text) : to_text(report, text));
@@ -365,15 +368,7 @@ void add_profile(CLI::App& app, int& exit_code) {
       ->type_name("SECONDS")
       ->check(number_from(0.001))
       ->excludes("--seconds");
-  verb->add_option_function<std::string>(
-          "--by", [o](const std::string& what) { o->text.by = times_by.at(what); },
-          "What a line of the table is: step, module, op or kernel")
-      ->check(CLI::IsMember(times_by))
-      ->type_name("WHAT")
-      ->default_str("step");
-  verb->add_option("--depth", o->text.depth, "Names of a module path for --by module (0: all)")
-      ->capture_default_str()
-      ->check(integer_from(0));
+  o->times.add(*verb);
   verb->add_option("--top", o->text.top, "Lines of the table (0: all)")
       ->capture_default_str()
       ->check(integer_from(0));

@@ -18,6 +18,7 @@
 #include "tools/output.h"
 #include "tools/ranges.h"
 #include "tools/terminal.h"
+#include "tools/this_machine.h"
 #include "tools/usage.h"
 #include "tools/verbs.h"
 #include "verify/outputs.h"
@@ -134,7 +135,7 @@ int tune_model(TuneVerb o, const CLI::App& verb) {
   const int threads = o.model.threads;
   std::optional<MachineDescription> machine;
   if (!o.records.empty()) {
-    machine = describe_machine(device, std::span(&threads, 1));
+    machine = this_machine(device, std::span(&threads, 1));
     options.record = [&](const Plan& plan, const RunSamples& samples) {
       append_to_file(o.records, records_of(plan, samples, *machine, threads));
     };

@@ -121,6 +121,27 @@ const CLI::App& verb_named(const CLI::App& app, const std::string& word) {
   throw unknown_verb(describe(app), word);
 }
 
+void check_options(const CLI::App& app, const std::vector<std::string>& words) {
+  const CommandText tenon = describe(app);
+  const CommandText* text = words.empty() ? nullptr : find(tenon, words.front());
+  if (!text) return;
+  const CLI::App* verb = app.get_subcommand(text->name);
+  for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+    const std::string& word = words[i];
+    const bool is_number = word.size() > 1 && std::isdigit(static_cast<unsigned char>(word[1])) != 0;
+    if (!is_option(word) || is_number) continue;
+    const std::string flag = word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2);
+    const CLI::Option* option = verb->get_option_no_throw(flag);
+    if (!option) {
+      if (std::error_code failed; !std::filesystem::exists(word, failed)) throw unknown_option(*text, word);
+      continue;
+    }
+    const OptionText described = describe(*option);
+    const bool is_alone = word == flag && !described.value.empty() && !described.value_is_optional;
+    if (is_alone) ++i;  // its value may begin with '-'
+  }
+}
+
 std::vector<std::string> with_values(const CLI::App& app, std::vector<std::string> words) {
   const CommandText tenon = describe(app);
   const CommandText* verb = words.empty() ? nullptr : find(tenon, words.front());

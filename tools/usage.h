@@ -8,6 +8,9 @@
 
 namespace tenon::tools {
 
+/// Throws Error for an option that the verb does not have, before the word behind it is taken for a file.
+void check_options(const CLI::App&, const std::vector<std::string>& words);
+
 /// "--update folder" is "--update=all folder" where a value is optional and the next word is none of its
 /// choices. `words` are those behind the program's name.
 std::vector<std::string> with_values(const CLI::App&, std::vector<std::string> words);

@@ -155,11 +155,15 @@ Results lstsq(Call& call) {
   const std::string driver = call.word("driver", "gelsy");
   const bool vectors = b.rank() + 1 == a.rank();
   const Ref right = vectors ? transposed(as_row(b)) : b;
-  if (call.has("rcond") && call.number("rcond") != -1) throw unsupported("lstsq with rcond");
-  call.ignore({"rcond"});
   const auto parts = svd_of(a);
-  const double epsilon = a.dtype() == DType::f64 ? 0x1p-52 : 0x1p-23;
-  const Ref bound = largest_of(parts[1]) * (dim_value(max(rows_of(a), columns_of(a)), a) * epsilon);
+  const double epsilon = a.dtype() == DType::f64 ? 0x1p-52 : 0x1p-23, given = call.number("rcond", -1);
+  const bool is_used = given >= 0 && driver != "gels";
+  if (is_used && driver == "gelsy")
+    throw unsupported("lstsq with rcond by the driver gelsy, which compares it with a triangle's diagonal")
+        .hint("driver='gelsd' compares it with singular values");
+  const Ref share =
+      is_used ? parts[1].literal(given) : dim_value(max(rows_of(a), columns_of(a)), a) * epsilon;
+  const Ref bound = largest_of(parts[1]) * share;
   const Ref inverse = matmul(transposed(parts[2]) * as_row(inverted(parts[1], bound)), transposed(parts[0]));
   const Ref x = matmul(inverse, right);
   const Ref rank =

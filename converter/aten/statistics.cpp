@@ -36,7 +36,8 @@ Results value_and_place(Call& call, const Ref& x, std::int64_t axis, Ref value, 
 /// A rank-0 tensor counts as a vector of one element.
 Ref at_least_vector(const Ref& x) { return x.rank() == 0 ? reshape(x, {Dim(1)}) : x; }
 
-/// Element `rank` (one for each line, as an index of size 1 along the axis; counted from 0) of the sorted lines.
+/// Element `rank` (one for each line, as an index of size 1 along the axis; counted from 0) of the sorted
+/// lines.
 std::vector<Ref> ranked(const Ref& x, std::int64_t axis, const Ref& rank) {
   const auto sorted = apply_all(Sort{.axis = axis}, std::array{x});
   Shape shape = without_axis(x.shape(), axis);
@@ -46,11 +47,20 @@ std::vector<Ref> ranked(const Ref& x, std::int64_t axis, const Ref& rank) {
 
 /// The k-th smallest element of the lines, counted from 1.
 std::vector<Ref> kth_smallest(const Ref& x, std::int64_t axis, const Dim& k) {
-  const auto first =
-      apply_all(TopK{.k = k, .axis = axis, .largest = false, .sorted = false}, std::array{x});
+  const auto first = apply_all(TopK{.k = k, .axis = axis, .largest = false, .sorted = false}, std::array{x});
   const Shape shape = without_axis(x.shape(), axis);
   const auto last = [&](const Ref& y) { return reshape(slice(y, axis, k - 1, k), shape); };
   return {last(first[0]), last(first[1])};
+}
+
+/// Lines that may have no elements get one, NaN. Where PyTorch takes none of them, the run stops.
+Ref with_elements(Call& call, const Ref& x, std::int64_t axis, bool may_be_empty) {
+  const Dim& size = x.shape()[at(axis)];
+  if (call.build.known_less(Dim(0), size) == true) return x;
+  if (!may_be_empty) call.build.need_at_least(size, Dim(1), fmt::format("{} of no elements", call.name));
+  Shape pads(2 * x.rank(), Dim(0));
+  pads[x.rank() + at(axis)] = max(Dim(1) - size, Dim(0));
+  return pad(x, pads, is_float(x.dtype()) ? std::numeric_limits<double>::quiet_NaN() : 0);
 }
 
 /// The lower median; with NaN in a line the first NaN, or with `skip_nan` that of the numbers.
@@ -74,14 +84,15 @@ template <bool skip_nan>
 Results median(Call& call) {
   const Ref given = call.tensor("self");
   if (call.has("dim")) {
-    const Ref x = at_least_vector(given);
-    const std::int64_t axis = normalize_axis(call.integer("dim"), x.rank());
+    const Ref vector = at_least_vector(given);
+    const std::int64_t axis = normalize_axis(call.integer("dim"), vector.rank());
+    const Ref x = with_elements(call, vector, axis, false);
     const auto found = median_of(x, axis, skip_nan);
     if (given.rank() == 0)
       return call.ignore({"keepdim"}), std::vector{reshape(found[0], {}), reshape(found[1], {})};
     return value_and_place(call, x, axis, found[0], found[1]);
   }
-  return median_of(flat(given), 0, skip_nan)[0];
+  return median_of(with_elements(call, flat(given), 0, is_float(given.dtype())), 0, skip_nan)[0];
 }
 
 Results mode(Call& call) {

@@ -148,6 +148,21 @@ std::vector<AbstractValue> targets_of(const Spelling& spelling, std::vector<Argu
   return targets;
 }
 
+/// An operand that shares memory with what is written: PyTorch says nothing of the order of reads and writes.
+void check_order(const std::vector<AbstractValue>& targets, const std::vector<Argument>& arguments) {
+  for (const AbstractValue& target : targets)
+    for (const Argument& a : arguments) {
+      const auto *to = target.get<TensorPtr>(), *from = a.value.get<TensorPtr>();
+      if (!to || !from || (*to)->buffer != (*from)->buffer || !(*to)->layout || !(*from)->layout) continue;
+      if (overwrites({(*to)->shape(), *(*to)->layout}, {(*from)->shape(), *(*from)->layout}))
+        throw unsupported(
+            "an in-place write to memory that argument {} is read from at other places: their order "
+            "would count",
+            a.name)
+            .hint("call .clone() on what is read");
+    }
+}
+
 /// Writes the results where the spelling says.
 void put(Call& call, const Spelling& spelling, const std::vector<AbstractValue>& targets,
          const std::vector<AbstractValue>& results) {
@@ -223,6 +238,7 @@ std::vector<AbstractValue> run_aten(Builder& build, std::string_view name, std::
   if (form->is_copy)
     for (AbstractValue& d : results) d = copied(build, d);
   if (!form->spelling) return results;
+  check_order(targets, call.arguments());
   put(call, *form->spelling, targets, results);
   return targets;
 }

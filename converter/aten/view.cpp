@@ -307,6 +307,21 @@ Results expand_as(Call& call) {
   return call.build.view(call.tensor_ptr("self"), Expand{.shape = call.tensor_ptr("other")->shape()});
 }
 
+/// What is new in the memory is not defined in PyTorch: where all of it is, it is zero here.
+Results resize(Call& call) {
+  call.ignore({"memory_format"});
+  const TensorPtr x = call.tensor_ptr("self");
+  const Shape size = call.find("size") ? Shape(call.sizes("size")) : call.tensor_ptr("the_template")->shape();
+  if (x->shape() == size) return x;
+  if (numel(x->shape()) == Dim(0))
+    call.build.resize(x, full(size, 0, x->dtype(), call.build.insertion_point()));
+  else if (numel(x->shape()) == numel(size) && x->contiguous() == true)
+    call.build.become(x, reshaped(call.build, x, size));
+  else
+    throw unsupported("{} to another number of elements than {}", call.name, x->type.str());
+  return x;
+}
+
 /// Windows of `size` elements every `step`, as a new last axis.
 Results unfold(Call& call) {
   const TensorPtr x = call.tensor_ptr("self");
@@ -317,8 +332,9 @@ Results unfold(Call& call) {
   const std::int64_t axis = call.axis("dimension", x->rank());
   const Dim size = call.size("size");
   const std::int64_t step = call.integer("step");
-  if (call.build.known_less(x->shape()[at(axis)], size) == true)
-    throw error("windows of {} along an axis of {}", size.str(), x->shape()[at(axis)].str());
+  call.build.need_at_least(
+      x->shape()[at(axis)], size,
+      fmt::format("windows of {} along an axis of {}", size.str(), x->shape()[at(axis)].str()));
   const Dim count = floor_div(x->shape()[at(axis)] - size, Dim(step)) + 1;
   const InsertionPoint& point = call.build.insertion_point();
   const Ref starts = apply(Iota{.size = count}, point);
@@ -383,6 +399,8 @@ constexpr AtenEntry view_table[] = {
     {"resolve_conj", itself},
     {"resolve_neg", itself},
     {"unfold", unfold},
+    {"resize_", resize},
+    {"resize_as_", resize},
 };
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "converter/archive/file_format.h"
 #include "converter/exported/dtypes.h"
 
@@ -154,7 +154,7 @@ std::map<std::string, ts::IValue> Archive::read_tensors(ts::Program& p,
   for (const std::string folder : {"weights", "constants"}) {
     const ZipMember* entry = find(fmt::format("data/{}/{}_{}_config.json", folder, model_, folder));
     if (!entry) continue;
-    const json config = json::parse(zip_.read_text(*entry, kLargestText));
+    const json config = parse_json(zip_.read_text(*entry, kLargestText));
     if (folder == "weights") add_twins(config.at("config"), given);
     for (const auto& [name, record] : config.at("config").items()) {
       const auto beside = given.find(name);

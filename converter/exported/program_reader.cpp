@@ -3,10 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/count.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "converter/exported/graph_reader.h"
 #include "converter/exported/pytree.h"
 #include "converter/exported/weights.h"
@@ -323,7 +323,7 @@ class ProgramReader {
 }  // namespace
 
 void read_program(const std::string& text, const std::map<std::string, ts::IValue>& tensors, ts::Program& p) {
-  const json program = json::parse(text);
+  const json program = parse_json(text);
   ProgramReader(program, tensors, p).run();
 }
 

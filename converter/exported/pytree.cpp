@@ -1,8 +1,7 @@
 #include "converter/exported/pytree.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "base/json.h"
 
 namespace tenon::exported {
 namespace {
@@ -45,7 +44,7 @@ Tree tree(const json& node, const TupleFields& fields, int depth) {
   // JSON in a string, or the plain name of a NamedTuple class.
   json context = node.at("context");
   if (context.is_string()) {
-    json inner = json::parse(context.get<std::string>(), nullptr, /*allow_exceptions=*/false);
+    json inner = parse_json_or_discard(context.get<std::string>());
     if (!inner.is_discarded()) context = std::move(inner);
   }
   const bool has_no_names = out.type == "builtins.tuple" || out.type == "builtins.list";
@@ -61,7 +60,7 @@ Tree tree(const json& node, const TupleFields& fields, int depth) {
 
 Tree read_tree(const std::string& text, const TupleFields& fields) {
   try {
-    const json spec = json::parse(text);
+    const json spec = parse_json(text);
     if (!spec.is_array() || spec.size() != 2 || spec[0] != 1) malformed("its version is not 1");
     return tree(spec[1], fields, 0);
   } catch (const json::exception& e) { malformed(e.what()); }

@@ -259,6 +259,7 @@ class GraphMaker {
       return a.type()->kind() == c10::TypeKind::NumberType;
     };
     if (is_of_numbers(node) && std::all_of(taken.begin(), taken.end(), takes_any_number)) return true;
+    if (differ_in_none(taken, node)) return true;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const bool is_computed = !constants_.contains(node.inputs[i]);
       const Kind kind = type_of(node.inputs[i]).kind;
@@ -266,6 +267,19 @@ class GraphMaker {
       if (is_computed && is_a_number && node.schema->arguments[i].type->kind == Kind::tensor) return true;
     }
     return false;
+  }
+
+  /// Overloads that differ in the types of arguments which are None here: None is none of both.
+  bool differ_in_none(const std::vector<c10::Argument>& taken, const ts::Node& node) const {
+    const auto& arguments = node.schema->arguments;
+    bool same = taken.size() == arguments.size() && taken.size() == node.inputs.size();
+    for (std::size_t i = 0; same && i < taken.size(); ++i) {
+      const auto given = constants_.find(node.inputs[i]);
+      const bool is_none = given != constants_.end() && std::holds_alternative<ts::None>(*given->second);
+      same = taken[i].name() == arguments[i].name &&
+             (is_none || taken[i].type()->str() == arguments[i].type->text);
+    }
+    return same;
   }
 
   static bool is_of_numbers(const ts::Node& node) {

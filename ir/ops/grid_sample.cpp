@@ -24,10 +24,13 @@ struct Along {
     return align_corners ? (grid + 1.0) / 2.0 * last() : ((grid + 1.0) * size - 1.0) / 2.0;
   }
 
-  Ref inside(const Ref& place) const {
+  /// Of no number PyTorch takes the first pixel of images, the last one of volumes.
+  Ref inside(const Ref& place, bool of_volume) const {
     if (outside == Outside::zeros) return place;
     const Ref p = outside == Outside::reflection ? reflected(place) : place;
-    return minimum(where(p > p.literal(0), p, 0), last());  // of no number the first pixel, as in PyTorch
+    if (!of_volume) return minimum(where(p > p.literal(0), p, 0), last());
+    const Ref above = where(p < p.literal(0), p.literal(0), p);
+    return where(above < last(), above, last());
   }
 
   /// Mirrored at the centres of the border's pixels or at their outer edges.
@@ -42,8 +45,17 @@ struct Along {
   }
 };
 
-/// What stands at whole places (one Ref for each axis) of x[N, C, P]; 0 outside.
-Ref read_at(const Ref& x, const std::vector<Ref>& at, const std::vector<Along>& axes) {
+bool is_volume(const std::vector<Along>& axes) { return axes.size() == 3; }
+
+/// As the weights of read_at's values.
+Ref as_weight(const Ref& w) {
+  return reshape(w, {w.shape()[0], Dim(1), floor_div(numel(w.shape()), w.shape()[0])});
+}
+
+/// What stands at whole places (one Ref for each axis) of x[N, C, P], times a weight; 0 outside, in volumes
+/// also of a weight that is no number.
+Ref read_at(const Ref& x, const std::vector<Ref>& at, const std::vector<Along>& axes,
+            const Ref& weight = {}) {
   Ref flat, inside;
   for (std::size_t d = 0; d < axes.size(); ++d) {
     const Ref valid = logical_and(at[d] >= at[d].literal(0), at[d] <= axes[d].last());
@@ -55,12 +67,10 @@ Ref read_at(const Ref& x, const std::vector<Ref>& at, const std::vector<Along>& 
   const Dim count = floor_div(numel(flat.shape()), flat.shape()[0]);
   const Shape wide = {x.shape()[0], x.shape()[1], count};
   const Ref values = gather(x, 2, expand(reshape(flat, {flat.shape()[0], Dim(1), count}), wide));
-  return where(reshape(inside, {flat.shape()[0], Dim(1), count}), values, 0);
-}
-
-/// As the weights of read_at's values.
-Ref as_weight(const Ref& w) {
-  return reshape(w, {w.shape()[0], Dim(1), floor_div(numel(w.shape()), w.shape()[0])});
+  const Ref is_inside = reshape(inside, {flat.shape()[0], Dim(1), count});
+  if (weight && is_volume(axes)) return where(is_inside, values * as_weight(weight), 0);
+  const Ref found = where(is_inside, values, 0);
+  return weight ? found * as_weight(weight) : found;
 }
 
 Ref sample_linear(const Ref& x, const std::vector<Ref>& places, const std::vector<Along>& axes) {
@@ -69,14 +79,14 @@ Ref sample_linear(const Ref& x, const std::vector<Ref>& places, const std::vecto
     std::vector<Ref> at;
     Ref weight;
     for (std::size_t d = 0; d < axes.size(); ++d) {
-      const Ref place = axes[d].inside(places[d]);
+      const Ref place = axes[d].inside(places[d], is_volume(axes));
       const Ref low = floor(place);
       const bool upper = corner >> d & 1;
       at.push_back(upper ? low + 1.0 : low);
       const Ref share = upper ? place - low : low + 1.0 - place;
       weight = d == 0 ? share : weight * share;
     }
-    const Ref part = read_at(x, at, axes) * as_weight(weight);
+    const Ref part = read_at(x, at, axes, weight);
     total = corner == 0 ? part : total + part;
   }
   return total;
@@ -84,7 +94,8 @@ Ref sample_linear(const Ref& x, const std::vector<Ref>& places, const std::vecto
 
 Ref sample_nearest(const Ref& x, const std::vector<Ref>& places, const std::vector<Along>& axes) {
   std::vector<Ref> at;
-  for (std::size_t d = 0; d < axes.size(); ++d) at.push_back(round(axes[d].inside(places[d])));
+  for (std::size_t d = 0; d < axes.size(); ++d)
+    at.push_back(round(axes[d].inside(places[d], is_volume(axes))));
   return read_at(x, at, axes);
 }
 
@@ -102,9 +113,9 @@ Ref sample_cubic(const Ref& x, const std::vector<Ref>& places, const std::vector
   Ref total;
   for (std::size_t i = 0; i < 4; ++i)
     for (std::size_t j = 0; j < 4; ++j) {
-      const std::vector<Ref> at = {axes[0].inside(top + (static_cast<double>(i) - 1)),
-                                   axes[1].inside(left + (static_cast<double>(j) - 1))};
-      const Ref part = read_at(x, at, axes) * as_weight(down[i] * right[j]);
+      const std::vector<Ref> at = {axes[0].inside(top + (static_cast<double>(i) - 1), false),
+                                   axes[1].inside(left + (static_cast<double>(j) - 1), false)};
+      const Ref part = read_at(x, at, axes, down[i] * right[j]);
       total = i + j == 0 ? part : total + part;
     }
   return total;

@@ -38,7 +38,8 @@ struct TopK : WithReference<1> {
 
 /// Where each value would be put into a sorted row so that it stays sorted (i64): before equal elements, or
 /// with `right` behind them. Operands: rows sorted along their last axis, of the values' leading shape or of
-/// rank 1, and values of the same dtype. NaN is larger than every number.
+/// rank 1, and values of the same dtype. The row is halved as PyTorch does it, which decides where NaN is in
+/// it.
 struct SearchSorted : WithReference<2> {
   static constexpr std::string_view name = "search_sorted";
   bool right = false;

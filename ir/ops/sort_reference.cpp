@@ -82,9 +82,13 @@ void SearchSorted::reference(InSpan in, OutSpan out) const {
     for (std::int64_t i = 0; i < values.numel(); ++i) {
       const T* first = rows.data<T>() + i / per_row * length;
       const T value = values.data<T>()[i];
-      const T* at = right ? std::upper_bound(first, first + length, value, less<T>)
-                          : std::lower_bound(first, first + length, value, less<T>);
-      places.mutable_data<std::int64_t>()[i] = at - first;
+      std::int64_t low = 0, high = length;
+      while (low < high) {
+        const std::int64_t middle = low + (high - low) / 2;
+        const bool is_behind = right ? first[middle] > value : first[middle] >= value;
+        (is_behind ? high : low) = is_behind ? middle : middle + 1;
+      }
+      places.mutable_data<std::int64_t>()[i] = low;
     }
   });
   out[0].copy_from(places);

@@ -12,11 +12,7 @@ namespace {
 /// Does the element of the row come before the value?
 template <class T, bool Right>
 TENON_INLINE bool is_before(T element, T value) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if constexpr (Right) return int(!(element > value)) & (int(element == element) | int(value != value));
-    return int(element < value) | (int(value != value) & int(element == element));
-  }
-  return Right ? element <= value : element < value;
+  return Right ? !(element > value) : !(element >= value);  // all of them where the value is NaN
 }
 
 template <class T, bool Right>
@@ -57,9 +53,29 @@ void halve(const SearchRow& s) {
   }
 }
 
+/// NaN comes before every value: elements in front of it do not.
+template <class T, bool Right>
+void halve_with_nan(const SearchRow& s) {
+  const auto* const row = static_cast<const T*>(s.row);
+  const auto* const values = static_cast<const T*>(s.values);
+  for (long i = 0; i < s.count; i++) {
+    long low = 0, high = s.length;
+    while (low < high) {
+      const long middle = low + (high - low) / 2;
+      if (is_before<T, Right>(row[middle], values[i]))
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    s.places[i] = low;
+  }
+}
+
 template <class T>
 void search(const SearchRow& s) {
   constexpr long few = 64;
+  if (const T last = s.length > 0 ? static_cast<const T*>(s.row)[s.length - 1] : T(0); last != last)
+    return s.right ? halve_with_nan<T, true>(s) : halve_with_nan<T, false>(s);
   if (s.length <= few) return s.right ? count_elements<T, true>(s) : count_elements<T, false>(s);
   s.right ? halve<T, true>(s) : halve<T, false>(s);
 }

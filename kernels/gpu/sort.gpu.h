@@ -293,15 +293,15 @@ GPU_INLINE void search_line(const T* lines, const T* values, Int* places, const 
   const Int at = Int(blockIdx.x) * order_threads + threadIdx.x;
   if (at >= s.count) return;
   const T* const line = lines + at / s.per_line * s.length;
-  const auto key = key_of(values[at]);
+  const auto value = number(values[at]);
   Int low = 0, high = s.length;
   while (low < high) {
     const Int middle = (low + high) / 2;
-    const auto there = key_of(line[middle]);
-    if (Right ? there <= key : there < key)
-      low = middle + 1;
-    else
+    const auto there = number(line[middle]);
+    if (Right ? there > value : there >= value)
       high = middle;
+    else
+      low = middle + 1;
   }
   places[at] = low;
 }

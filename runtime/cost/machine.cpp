@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.h"
 #include "base/input_file.h"
+#include "base/json.h"
 #include "base/statistics.h"
 #include "ir/parse.h"
 #include "kernels/cpu/isa.h"
@@ -114,6 +114,12 @@ std::optional<Rates> CalibrationCache::find(const Device& device, int threads) c
   } catch (const std::exception&) { return std::nullopt; }
 }
 
+std::string CalibrationCache::problem(const Device& device, int threads) const {
+  if (std::string of_file = kept_.problem(); !of_file.empty()) return of_file;
+  const bool is_kept = !kept_.find(kept_key(device.hardware(), threads)).is_null();
+  return is_kept && !find(device, threads) ? "its entry of this device is damaged" : "";
+}
+
 bool CalibrationCache::keep(const Device& device, const Rates& rates) const {
   return kept_.keep(kept_key(device.hardware(), rates.threads), to_json(rates));
 }
@@ -162,7 +168,7 @@ MachineDescription load_machine(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) throw wrong("there is no such file, and no device of this name");
   const std::string text = read_text(file);
   try {
-    const json j = json::parse(text);
+    const json j = parse_json(text);
     if (j.at("schema") != schema) throw error("this is no description of a device (tenon.device/1)");
     MachineDescription m{.device = j.at("device"),
                          .hardware = j.at("hardware"),

@@ -43,6 +43,8 @@ class CalibrationCache {
   const std::filesystem::path& file() const { return kept_.file(); }
   /// nullopt when nothing is kept for this device.
   std::optional<Rates> find(const Device&, int threads) const;
+  /// Why what the file holds for this device is not used; "" where it is, or nothing is kept.
+  std::string problem(const Device&, int threads) const;
   /// False where the file could not be written.
   bool keep(const Device&, const Rates&) const;
 

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/input_file.h"
+#include "base/json.h"
 #include "base/statistics.h"
 #include "base/version.h"
 
@@ -128,7 +128,7 @@ void check_takes_records(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::string first;
   if (!std::getline(in, first)) return;
-  const json line = json::parse(first, nullptr, false);
+  const json line = parse_json_or_discard(first);
   if (line.is_object() && line.value("schema", json()) == schema) return;
   throw error("this file holds no records (tenon.record/1), to which more could be added")
       .at(file.string())
@@ -143,7 +143,7 @@ std::vector<StepRecord> load_records(const std::filesystem::path& file, const Ma
   for (std::string line; std::getline(in, line);) {
     ++number;
     try {
-      const json record = json::parse(line);
+      const json record = parse_json(line);
       if (record.at("schema") != schema) throw error("this is no record");
       const json& device = record.at("device");
       if (record.at("kind") != "step" || device.at("hardware") != machine.hardware ||

@@ -5,11 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/error.h"
 #include "base/input_file.h"
+#include "base/json.h"
 #include "base/version.h"
 #include "runtime/group_key.h"
 
@@ -28,7 +28,7 @@ void for_each_line(std::string_view lines, const std::string& where,
   for (std::string line; std::getline(in, line);) {
     ++number;
     try {
-      const json j = json::parse(line);
+      const json j = parse_json(line);
       if (j.at("schema") != schema) throw error("another schema");
       take(j);
     } catch (const std::exception&) {

@@ -364,3 +364,38 @@ def test_a_decomposed_model_gives_the_same_graph(call, exported_tiny, tmp_path, 
     for other in ["model.pt", "model.pt2"]:
         printed = call(0, "equiv", exported_tiny(name) / other, tmp_path / "core.pt2", "--samples", 1)
         assert "same numbers, same fused graph" in printed
+
+
+class PseudoInverses(nn.Module):
+    """Of no tolerance, PyTorch's exporter and the JIT choose two overloads."""
+
+    def forward(self, x):
+        return torch.linalg.pinv(x), torch.linalg.pinv(x, hermitian=True)
+
+
+class Normed(nn.Module):
+    """Makes its tensors by resize_as_ of empty ones."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.CrossMapLRN2d(3)
+
+    def forward(self, x):
+        return self.norm(x)
+
+
+@pytest.mark.parametrize("model, example", [(PseudoInverses(), torch.eye(4) + 0.1), (Normed(), torch.randn(2, 5, 3, 4))])
+def test_is_compared_with_libtorch(call, tmp_path, model, example):
+    export(model, (example,), tmp_path / "model.pt2")
+    assert call(0, "verify", tmp_path / "model.pt2").endswith("verified\n")
+
+
+def test_deep_nesting_in_an_archive_is_one_sentence(call, tmp_path):
+    export(nn.Linear(2, 2), (torch.randn(1, 2),), tmp_path / "model.pt2")
+    with zipfile.ZipFile(tmp_path / "model.pt2") as good, zipfile.ZipFile(tmp_path / "deep.pt2", "w", zipfile.ZIP_STORED) as deep:
+        for name in good.namelist():
+            data = good.read(name)
+            if name.endswith("models/model.json"):
+                data = data.replace(b'"range_constraints": {', b'"range_constraints": {"s0": ' + b"[" * 200_000 + b"]" * 200_000, 1)
+            deep.writestr(name, data)
+    assert "nested more than 200 deep" in call(2, "inspect", tmp_path / "deep.pt2")

@@ -125,6 +125,11 @@ TABLE = [
     ("equiv net.pt", BAD_INPUT, ["'other' is missing (The model to compare it with)", "tenon equiv model other"]),
     ("equiv", BAD_INPUT, ["no model is given"]),
     ("check net.pt", BAD_INPUT, ["this is a file", "folder"]),
+    # Files that are missing: what is there.
+    ("run net.tenon --input x=tow.npy", BAD_INPUT, ["no such file", "try: did you mean two.npy?"]),
+    ("run net.tenon --input x=elsewhere.npy", BAD_INPUT, ["no such file", "try: see what is there: ls ."]),
+    ("run net.tenon --input x=no/folder/x.npy", BAD_INPUT, ["no such file", "try: there is no folder no/folder either"]),
+    ("run net.tenon --tuning nosuch.jsonl", BAD_INPUT, ["no such file", "try:"]),
     # Verbs and options.
     ("conver net.pt", BAD_INPUT, ["'conver'", "did you mean tenon convert?"]),
     ("--convert net.pt", BAD_INPUT, ["'--convert'", "did you mean tenon convert?"]),
@@ -134,6 +139,8 @@ TABLE = [
     ("help convrt", BAD_INPUT, ["did you mean tenon convert?"]),
     ("ops --jsno", BAD_INPUT, ["no option '--jsno'", "did you mean --json?"]),
     ("run net.pt --thread=2", BAD_INPUT, ["no option '--thread'", "did you mean --threads?"]),
+    ("run --thread 2 net.pt", BAD_INPUT, ["no option '--thread'", "did you mean --threads?"]),
+    ("profile --iters 1 --wramup 3 net.pt net.onnx", BAD_INPUT, ["no option '--wramup'", "did you mean --warmup?"]),
     ("run net.pt --input x.npy y.npy", BAD_INPUT, ["'y.npy' is one word too many", "--input x.npy --input y.npy"]),
     ("convert net.pt --off raise canonicalise", BAD_INPUT, ["--off raise --off canonicalise"]),
     ("run net.tenon --output=", BAD_INPUT, ["--output is given no value", "--output=[NAME=]OUTFILE"]),

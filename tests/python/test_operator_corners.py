@@ -111,6 +111,39 @@ TRACED |= {
 }  # fmt: skip
 
 
+WITH_NAN = x.reshape(1, 1, 4, 6).clone()
+WITH_NAN[0, 0, 1, 2:4] = float("nan")
+PLACES = torch.tensor([[[0.3, 0.9], [0.0, 0.6]], [[0.999, 0.5], [0.7, 0.1]]])
+VOLUME = torch.arange(2 * 7 * 8 * 9.0).mul(37).remainder(101).reshape(1, 2, 7, 8, 9)
+NOWHERE = torch.linspace(-1.2, 1.2, 54).reshape(1, 2, 3, 3, 3).clone()
+NOWHERE[0, 0, 0, 0, 0] = NOWHERE[0, 0, 1, 1, 1] = NOWHERE[0, 1, 2, 2, 2] = NOWHERE[0, 1, 0, 1] = float("nan")
+NOWHERE[0, 1, 1, 0, 0], NOWHERE[0, 1, 1, 1, 2], NOWHERE[0, 0, 2, 2, 1] = float("inf"), float("-inf"), 1e20
+ENDS_IN_NAN = T([[1.0, 2, 2, 3, 4, float("nan")], [0, 1, 2, float("nan"), float("nan"), float("nan")], [1, 2, 3, 4, 5, 6]])
+SOUGHT = T([[0.0, 2, 4, float("nan")], [float("inf"), 2.5, 1, float("nan")], [6, 7, 3.5, float("nan")]])
+DEFICIENT = torch.cat([x, x[:1] * 2]).reshape(5, 6)[:, :3]
+TRACED |= {
+    **{f"grid_sample of a volume at no number, {mode}, {outside}, align_corners={corners}": (
+        lambda x, at, mode=mode, outside=outside, corners=corners: F.grid_sample(x, at, mode, outside, align_corners=corners), VOLUME[:, :1], NOWHERE)
+       for mode in ("bilinear", "nearest") for outside in ("zeros", "border", "reflection") for corners in (False, True)},
+    **{f"searchsorted in rows that end in NaN, right={right}": (
+        lambda rows, values, right=right: (torch.searchsorted(rows, values, right=right), torch.searchsorted(torch.cat([torch.arange(99.0), rows[0, 4:]]), values, right=right)),
+        ENDS_IN_NAN, SOUGHT) for right in (False, True)},
+    "median of what may be nothing": (lambda x: (x[x > 0].median(), x[x > 0].nanmedian(), x[x > 9].median(), x[x > 9].nanmedian()), x),
+    "fractional_max_pool2d": (lambda x, r: F.fractional_max_pool2d(x, (3, 2), output_size=(4, 5), _random_samples=r, return_indices=True),
+                              torch.arange(2 * 2 * 11 * 9.0).mul(31).remainder(97).reshape(2, 2, 11, 9), PLACES),
+    "fractional_max_pool2d of a ratio, one sample, f64": (lambda x, r: F.fractional_max_pool2d(x, 2, output_ratio=(0.6, 0.6), _random_samples=r, return_indices=True),
+                                                          torch.arange(2 * 12 * 9.0).mul(31).remainder(97).reshape(2, 12, 9).double(), PLACES[:1].double()),
+    "fractional_max_pool2d of NaN": (lambda x, r: F.fractional_max_pool2d(x, 3, output_size=(2, 3), _random_samples=r, return_indices=True), WITH_NAN, PLACES[:1, :1]),
+    "fractional_max_pool2d to one": (lambda x, r: F.fractional_max_pool2d(x, 2, output_size=(1, 1), _random_samples=r), x.reshape(1, 1, 4, 6), PLACES[:1, :1]),
+    "fractional_max_pool3d": (lambda x, r: F.fractional_max_pool3d(x, (2, 3, 2), output_size=(3, 4, 5), _random_samples=r, return_indices=True), VOLUME,
+                              T([[[0.3, 0.9, 0.2], [0.0, 0.6, 0.95]]])),
+    "pinv with a tolerance for each matrix": (lambda x, a, r: (torch.linalg.pinv(x, atol=a, rtol=r), torch.linalg.pinv(x, atol=a), torch.linalg.pinv(x, rtol=r)),
+                                              torch.stack([DEFICIENT, DEFICIENT.flip(0) + torch.eye(5, 3)]), T([0.0, 1.0]), T([1e-3, 0.2])),
+    **{f"lstsq by {driver} with rcond": (lambda a, b, driver=driver: torch.linalg.lstsq(a, b, rcond=0.05, driver=driver).solution, DEFICIENT, x[:, :5].t().contiguous())
+       for driver in ("gelsd", "gelss")},
+}  # fmt: skip
+
+
 class Module(torch.nn.Module):
     def __init__(self, function):
         super().__init__()
@@ -136,3 +169,16 @@ def test_equal_to_pytorch(run, tmp_path, name):
     assert len(got) == len(expected)
     for actual, wanted in zip(got, expected):
         torch.testing.assert_close(torch.from_numpy(actual), wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize("function, says", [
+    (lambda x: x[x > 0].median(0)[0], "median of no elements"),
+    (lambda x: x.unfold(0, 5, 1), "windows of 5 along an axis of N"),
+    (lambda x: F.fractional_max_pool2d(x.reshape(1, 1, 1, -1), (1, 3), output_size=(1, 3), _random_samples=torch.full((1, 1, 2), 0.5)), "windows of 3 along"),
+], ids=["median", "unfold", "fractional_max_pool2d"])  # fmt: skip
+def test_what_has_too_few_elements_for_it(run, tmp_path, function, says):
+    """Of sizes that the graph leaves open, a run says so."""
+    torch.jit.trace(Module(function), torch.arange(1.0, 9), check_trace=False).save(str(tmp_path / "model.pt"))
+    run("convert", "model.pt", "--input", "x=f32[N]", "--no-verify", "-o", "model.tenon", code=0)
+    numpy.save(tmp_path / "short.npy", -numpy.ones(4, "float32"))
+    assert says in run("run", "model.tenon", "--input", "short.npy", code=2)

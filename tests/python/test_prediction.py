@@ -182,6 +182,21 @@ def test_a_prediction_is_the_sum_of_its_steps(cli, model, tmp_path):
     assert {step["basis"] for step in p["steps"]} <= {"trees", "additive", "not covered"}
     assert "layer1" in said and "90% interval" in said
     assert "layer1" in cli("predict", model, "--by", "module", "--depth", 1)
+    for by in ("op", "kernel"):
+        assert all(step[by] in cli("predict", model, "--by", by, "--top", 0) for step in p["steps"])
+
+
+def test_a_calibration_that_cannot_be_used_is_said(tenon, model, tmp_path):
+    def predict():
+        done = subprocess.run([tenon, "predict", model], capture_output=True, text=True, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
+        assert done.returncode == DONE, done.stderr
+        return done.stderr
+
+    kept = tmp_path / "tenon/calibration.json"
+    assert "calibration" not in predict()
+    kept.write_text('{"schema": "tenon.calibr')
+    said = predict()
+    assert said.count("warning:") == 1 and str(kept) in said and "tenon doctor --calibrate" in said
 
 
 def test_measured_steps_go_before_the_model(cli, model, tmp_path):

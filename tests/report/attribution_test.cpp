@@ -1,5 +1,6 @@
 // The time of fused steps goes back to the modules they came from.
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/temporary_path.h"
 #include "report/profile.h"
@@ -45,7 +46,7 @@ TEST(Attribution, ModulesSumToAllSteps) {
   const Profile p = profile_of(u_net);
   const auto rows = step_rows(p, peak);
   double shares = 0, steps = 0;
-  for (const TimeRow& m : by_module(rows)) shares += m.share;
+  for (const TimeRow& m : summed(rows, TimesBy::module)) shares += m.share;
   for (const StepRow& s : rows) steps += s.share;
   EXPECT_NEAR(shares, 1, 1e-9);
   EXPECT_NEAR(steps, 1, 1e-9);
@@ -67,6 +68,24 @@ TEST(StepRows, RooflineFollowsFromTimesAndPeaks) {
     EXPECT_EQ(s.memory_bound, s.bytes / peak.gbs > s.flops / peak.gflops);
     EXPECT_EQ(s.samples_ms.size(), 4u);
   }
+}
+
+TEST(Roofline, SaysThatItsLastMeasurementWasDisturbed) {
+  const TemporaryFolder folder(std::filesystem::temp_directory_path());
+  const RooflineCache cache(folder.path() / "roofline.json");
+  EXPECT_FALSE(cache.is_disturbed(cpu_device(), 1)) << "nothing is kept";
+  cache.measure(cpu_device(), 1);
+  nlohmann::json kept = nlohmann::json::parse(std::ifstream(cache.file()));
+  nlohmann::json& entry = kept["peaks"].front();
+  for (const bool disturbed : {true, false}) {
+    entry["disturbed"] = disturbed;
+    std::ofstream(cache.file(), std::ios::trunc) << kept;
+    EXPECT_EQ(cache.is_disturbed(cpu_device(), 1), disturbed);
+    EXPECT_TRUE(cache.find(cpu_device(), 1)) << "it is used all the same";
+  }
+  entry.erase("disturbed");
+  std::ofstream(cache.file(), std::ios::trunc) << kept;
+  EXPECT_FALSE(cache.is_disturbed(cpu_device(), 1)) << "of another version";
 }
 
 TEST(Roofline, IsKeptAndSurvivesADamagedCache) {

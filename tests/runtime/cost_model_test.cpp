@@ -232,9 +232,12 @@ TEST(CalibrationCache, RatesAreKeptWithTheFactorsThatWereMeasuredAtThem) {
   EXPECT_EQ(here.of(1).peak.gflops, rates.peak.gflops);
   EXPECT_EQ(here.of(1).calibrated->factors.of("gemm"), 0.5);
   EXPECT_EQ(here.of(1).calibrated->factors.of("copy"), 1.5);
+  EXPECT_EQ(cache.problem(cpu_device(), 1), "");
+  EXPECT_EQ(cache.problem(cpu_device(), 2), "") << "nothing is kept of two threads";
   for (const char* damage : {"", R"({"schema":"tenon.calibration/1","rates":7})"}) {
     std::ofstream(cache.file(), std::ios::trunc) << damage;
     EXPECT_FALSE(cache.find(cpu_device(), 1)) << damage;
+    EXPECT_NE(cache.problem(cpu_device(), 1).find("tenon.calibration/1"), std::string::npos) << damage;
   }
 }
 
@@ -249,6 +252,7 @@ TEST(CalibrationCache, ADamagedEntryCountsAsNone) {
     damaged["rates"][key] = json::parse(entry);
     std::ofstream(file, std::ios::trunc) << damaged;
     EXPECT_FALSE(CalibrationCache(file).find(cpu_device(), 1)) << entry;
+    EXPECT_NE(CalibrationCache(file).problem(cpu_device(), 1), "") << entry;
   }
   json of_others = good;
   of_others["rates"][key]["threads"] = 2;

@@ -60,6 +60,20 @@ TEST(Inputs, RandomIntegersHoldWhatTheModelChecks) {
   EXPECT_EQ(nothing.max, 1);
 }
 
+TEST(Inputs, RandomNumbersOfStepsLetALoopTakeOne) {
+  const IntegerRange steps = range_of(R"(  %1 = less(0, %n) : bool[]
+  %2 = loop(%1, %x, %n, carried=1) (%i: i64[], %y: f32[8,2], %m: i64[]) {
+    %3 = add(%y, 1.0) : f32[8,2]
+    %4 = add(%i, 1) : i64[]
+    %5 = less(%4, %m) : bool[]
+    return %5, %3
+  } : f32[8,2]
+  return %2
+)");
+  EXPECT_EQ(steps.min, 1);
+  EXPECT_GT(steps.max, 1);
+}
+
 TEST(Inputs, WrittenNumbersTakeTheInputsDtype) {
   EXPECT_EQ(number_for("f32", Tensor::scalar(DType::f64, 0.1)).get_double(), 0.1f);
   EXPECT_EQ(number_for("f32", Tensor::scalar(DType::i64, std::int64_t{3})).get_double(), 3);
