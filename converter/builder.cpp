@@ -192,6 +192,13 @@ TensorPtr Builder::python_number(Ref value) {
   return t;
 }
 
+TensorPtr Builder::python_number(std::complex<double> z) {
+  const auto part = [&](double x) { return literal(x, DType::f64); };
+  TensorPtr t = tensor(tenon::apply(Complex{}, {part(z.real()), part(z.imag())}));
+  t->is_scalar = true;
+  return t;
+}
+
 TensorPtr Builder::tensor(Ref value) { return tensor(value, dense_layout(value.shape())); }
 
 TensorPtr Builder::tensor(Ref value, std::optional<Layout> layout) {

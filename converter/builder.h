@@ -1,5 +1,6 @@
 // Writes the graph while the program is interpreted: tensors, views of them, and writes through views.
 #pragma once
+#include <complex>
 #include <map>
 #include <set>
 
@@ -53,6 +54,8 @@ class Builder {
 
   /// A Python number that is not known: an i64 or f64 of rank 0.
   TensorPtr python_number(Ref value);
+  /// A complex Python number: a c128 of rank 0.
+  TensorPtr python_number(std::complex<double>);
   /// A tensor with memory of its own: contiguous, or laid out so (nullopt: not known how).
   TensorPtr tensor(Ref value);
   TensorPtr tensor(Ref value, std::optional<Layout> layout);

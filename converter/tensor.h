@@ -44,7 +44,8 @@ class AbstractTensor {
   std::vector<ViewStep> steps;
   Type type;
   std::optional<Layout> layout;  // where the elements lie in the buffer's memory; nullopt: not known
-  bool is_scalar = false;        // stands for a Python number (i64 or f64) that is not known
+  /// Stands for a Python number: one that is not known (i64 or f64), or a complex one.
+  bool is_scalar = false;
   /// Set on a rank-0 constant written in the code: PyTorch's executor treats it as a Python number where it
   /// is the right operand of add, sub, mul or div.
   std::optional<AbstractValue> constant;

@@ -1,13 +1,14 @@
 // Arithmetic of complex tensors, on their parts.
-#include "converter/aten/complex.h"
+#include "ir/ops/complex.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
+#include "converter/aten/complex_arithmetic.h"
 #include "converter/aten/promote.h"
 #include "converter/aten/shapes.h"
 #include "ir/axis.h"
-#include "ir/ops/complex.h"
 #include "ir/ops/functions.h"
 #include "ir/ops/index.h"
 #include "ir/ops/logic.h"
@@ -34,42 +35,6 @@ Parts joined(const InsertionPoint& point, const Node& concat, const Op& op) {
   return {tenon::apply(op, real), tenon::apply(op, imag)};
 }
 
-Parts operator+(const Parts& a, const Parts& b) { return {a.real + b.real, a.imag + b.imag}; }
-Parts operator-(const Parts& a, const Parts& b) { return {a.real - b.real, a.imag - b.imag}; }
-Parts operator*(const Parts& a, const Parts& b) {
-  return {a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real};
-}
-Parts operator*(const Parts& a, const Ref& b) { return {a.real * b, a.imag * b}; }
-Parts operator/(const Parts& a, const Ref& b) { return {a.real / b, a.imag / b}; }
-Parts conjugate(const Parts& z) { return {z.real, -z.imag}; }
-Ref size_of(const Parts& z) { return apply(Hypot{}, {z.real, z.imag}); }
-Parts operator/(const Parts& a, const Parts& b) {
-  const Ref size = size_of(b);
-  const Parts direction = conjugate(b) / size;
-  return a * direction / size;
-}
-
-/// The operands of a call as parts of one dtype; which of them are real.
-struct Operands {
-  std::vector<Parts> parts;
-  std::vector<bool> real;
-  DType dtype;
-
-  Operands(Call& call, std::initializer_list<std::string_view> names) {
-    std::vector<AbstractValue> given;
-    for (const auto name : names) given.push_back(call.value(name));
-    dtype = real_dtype(result_type(given));
-    for (const AbstractValue& d : given) {
-      const auto* t = d.get<TensorPtr>();
-      const Ref value = t ? call.build.read(*t) : call.build.literal(d, dtype);
-      parts.push_back(parts_in(value, dtype));
-      real.push_back(!is_complex(value.dtype()));
-    }
-  }
-};
-
-Parts self_of(Call& call) { return parts_of(call.tensor("self")); }
-
 /// What PyTorch gives as a view and IR computes: a write to one of the two makes the other unreadable.
 Results maybe_view(Call& call, const Ref& value) {
   return call.build.maybe_view(call.tensor_ptr("self"), value, std::nullopt);
@@ -86,10 +51,6 @@ Results adjoint(Call& call) {
   return maybe_view(call, complex({transpose(z.real, -1, -2), transpose(z.imag, -1, -2)}));
 }
 Results same(Call& call) { return call.tensor_ptr("self"); }
-Results neg(Call& call) {
-  const Parts z = self_of(call);
-  return complex({-z.real, -z.imag});
-}
 Results view_as_real(Call& call) {
   const Parts z = self_of(call);
   Shape shape = z.real.shape();
@@ -123,66 +84,6 @@ Results div(Call& call) {
   const Operands x(call, {"self", "other"});
   return complex(x.real[1] ? x.parts[0] / x.parts[1].real : x.parts[0] / x.parts[1]);
 }
-Results square(Call& call) {
-  const Parts z = self_of(call);
-  return complex(z * z);
-}
-Parts of_angle(const Ref& size, const Ref& angle) { return {size * cos(angle), size * sin(angle)}; }
-Ref angle_of(const Parts& z) { return atan2(z.imag, z.real); }
-Results sqrt_op(Call& call) {
-  const Parts z = self_of(call);
-  return complex(of_angle(sqrt(size_of(z)), angle_of(z) * 0.5));
-}
-Results log_op(Call& call) {
-  const Parts z = self_of(call);
-  return complex({log(size_of(z)), angle_of(z)});
-}
-Results sin_op(Call& call) {
-  const Parts z = self_of(call);
-  return complex({sin(z.real) * apply(Cosh{}, {z.imag}), cos(z.real) * apply(Sinh{}, {z.imag})});
-}
-Results cos_op(Call& call) {
-  const Parts z = self_of(call);
-  return complex({cos(z.real) * apply(Cosh{}, {z.imag}), -(sin(z.real) * apply(Sinh{}, {z.imag}))});
-}
-Results angle(Call& call) { return angle_of(self_of(call)); }
-Results pow_op(Call& call) {
-  if (call.value("exponent").is_tensor()) throw unsupported("a power of complex numbers that is a tensor");
-  const double exponent = call.number("exponent");
-  if (exponent == 2) return square(call);
-  if (exponent == 0.5) return sqrt_op(call);
-  const Parts z = self_of(call);
-  return complex(of_angle(pow(size_of(z), z.real.literal(exponent)), angle_of(z) * exponent));
-}
-Parts one(const Parts& z) {
-  return {full(z.real.shape(), 1, z.real.dtype(), z.real.insertion_point()), zeros_like(z.real)};
-}
-Results reciprocal_op(Call& call) {
-  const Parts z = self_of(call);
-  return complex(one(z) / z);
-}
-Results exp_op(Call& call) {
-  const Parts z = self_of(call);
-  const Ref size = exp(z.real);
-  return complex({size * cos(z.imag), size * sin(z.imag)});
-}
-/// (T + i t) / (1 + i T t) with T = tanh(a) and t = tan(b), of a + i b.
-Results tanh_op(Call& call) {
-  const Parts z = self_of(call);
-  const Ref along = apply(Tanh{}, {z.real}), across = apply(Tan{}, {z.imag});
-  const Ref beside = across * across, size = along * along * beside + 1.0;
-  const Ref narrowing = reciprocal(apply(Cosh{}, {z.real}));
-  return complex({along * (beside + 1.0) / size, across * narrowing * narrowing / size});
-}
-/// 1 / (1 + exp(-z)), or exp(z) / (1 + exp(z)) where z.real < 0: neither power overflows.
-Results sigmoid_op(Call& call) {
-  const Parts z = self_of(call), unit = one(z);
-  const Ref is_negative = z.real < z.real.literal(0.0), size = exp(-abs(z.real)), across = size * sin(z.imag);
-  const Parts power{size * cos(z.imag), where(is_negative, across, -across)};
-  const Parts above{where(is_negative, power.real, unit.real), where(is_negative, power.imag, unit.imag)};
-  return complex(above / (unit + power));
-}
-
 /// The products along an axis: of its two halves, until one element is left.
 Parts product_along(Parts z, std::int64_t axis) {
   const Dim given = z.real.shape()[static_cast<std::size_t>(axis)];
@@ -222,34 +123,19 @@ Results prod_op(Call& call) {
   return reshaped(product_along(z, axis), call.flag("keepdim", false) ? with_axis(without, axis) : without);
 }
 
-/// Calls f with each tensor among the arguments, in lists too.
-template <class F>
-void for_each_tensor(std::vector<Argument>& arguments, F&& f) {
-  for (Argument& a : arguments) {
-    if (a.value.is_tensor()) f(a.value);
-    const auto* items = items_of(a.value);
-    if (!items ||
-        std::none_of(items->begin(), items->end(), [](const AbstractValue& d) { return d.is_tensor(); }))
-      continue;
-    std::vector<AbstractValue> own = *items;
-    for (AbstractValue& d : own)
-      if (d.is_tensor()) f(d);
-    a.value = list_of(std::move(own));
-  }
-}
-
 /// An operator that is linear in each of its complex operands: the sum over all choices of a part of each.
 Results multilinear(Call& call) {
-  if (call.has("dtype")) throw unsupported("{} of complex numbers with a dtype", call.name);
-  std::vector<AbstractValue> tensors;
-  std::vector<Argument> arguments = call.arguments();
-  for_each_tensor(arguments, [&](AbstractValue& d) { tensors.push_back(d); });
-  const DType dtype = real_dtype(result_type(tensors));
+  const auto dtype_of_result = call.dtype("dtype");
+  if (dtype_of_result && !is_complex(*dtype_of_result))
+    throw unsupported("{} of complex numbers with a real dtype", call.name);
+  std::vector<Argument> arguments = taken_arguments(call);
+  std::erase_if(arguments, [](const Argument& a) { return a.name == "dtype"; });
+  const DType dtype = dtype_of_result ? real_dtype(*dtype_of_result) : part_dtype(arguments);
   std::vector<Parts> parts;
-  for (const AbstractValue& d : tensors) {
+  for_each_tensor(arguments, [&](const AbstractValue& d) {
     const Ref x = call.build.read(*d.get<TensorPtr>());
     if (is_complex(x.dtype())) parts.push_back(parts_in(x, dtype));
-  }
+  });
   std::array<Ref, 4> sums;  // of what counts once, i times, -1 times and -i times
   for (std::size_t choice = 0; choice < std::size_t{1} << parts.size(); ++choice) {
     std::vector<Argument> own = arguments;
@@ -265,24 +151,34 @@ Results multilinear(Call& call) {
         d = call.build.tensor(cast(dtype, x));
       }
     });
-    const auto results = run_aten(call.build, call.name, call.overload, std::move(own));
-    const Ref y = call.build.read(*results.at(0).get<TensorPtr>());
+    const Ref y = call.build.read(*run_again(call, std::move(own)).at(0).get<TensorPtr>());
     Ref& sum = sums[imaginary % 4];
     sum = sum ? sum + y : y;
   }
-  for (const Argument& a : call.arguments()) call.ignore({a.name});
   const auto less = [](const Ref& a, const Ref& b) { return b ? a - b : a; };
   return complex({less(sums[0], sums[2]), less(sums[1], sums[3])});
 }
 
 /// An operator on the sizes of the numbers.
 Results on_sizes(Call& call) {
-  std::vector<Argument> own = call.arguments();
+  const auto dtype = call.dtype("dtype");
+  std::vector<Argument> own = taken_arguments(call);
+  if (dtype && is_complex(*dtype)) std::erase_if(own, [](const Argument& a) { return a.name == "dtype"; });
   for_each_tensor(own, [&](AbstractValue& d) {
     d = call.build.tensor(size_of(parts_of(call.build.read(*d.get<TensorPtr>()))));
   });
-  for (const Argument& a : call.arguments()) call.ignore({a.name});
-  return Results::many(run_aten(call.build, call.name, call.overload, std::move(own)));
+  return Results::many(run_again(call, std::move(own)));
+}
+
+/// Of vectors, or a norm of matrices that sizes decide.
+Results linalg_norm(Call& call) {
+  const bool has_order = call.has("ord"),
+             is_matrix = call.has("dim") ? call.integers("dim").size() == 2 : call.tensor("self").rank() == 2;
+  const AbstractValue order = has_order ? call.value("ord") : AbstractValue();
+  const auto number = known_real(order);
+  const bool is_spectral = number ? std::abs(*number) == 2 : has_order && call.word("ord", "") != "fro";
+  if (is_matrix && is_spectral) throw unsupported("a spectral norm of complex numbers");
+  return on_sizes(call);
 }
 
 Results eq(Call& call) {
@@ -339,30 +235,18 @@ constexpr AtenEntry complex_table[] = {
     {"real", real},
     {"imag", imag},
     {"abs", abs_op},
-    {"angle", angle},
     {"conj", conj},
     {"_conj", conj},
     {"conj_physical", conj_physical},
     {"_conj_physical", conj_physical},
     {"resolve_conj", same},
     {"resolve_neg", same},
-    {"neg", neg},
     {"view_as_real", view_as_real},
     {"add", add},
     {"sub", sub},
     {"rsub", rsub},
     {"mul", mul},
     {"div", div},
-    {"square", square},
-    {"pow", pow_op},
-    {"reciprocal", reciprocal_op},
-    {"exp", exp_op},
-    {"sqrt", sqrt_op},
-    {"log", log_op},
-    {"sin", sin_op},
-    {"cos", cos_op},
-    {"tanh", tanh_op},
-    {"sigmoid", sigmoid_op},
     {"prod", prod_op},
     {"isclose", isclose_op},
     {"eq", eq},
@@ -386,14 +270,24 @@ constexpr AtenEntry complex_table[] = {
     {"inner", multilinear},
     {"einsum", multilinear},
     {"tensordot", multilinear},
+    {"kron", multilinear},
+    {"trapz", multilinear},
+    {"trapezoid", multilinear},
+    {"cumulative_trapezoid", multilinear},
+    {"cross", multilinear},
+    {"linalg_cross", multilinear},
+    {"linalg_multi_dot", multilinear},
+    {"chain_matmul", multilinear},
     {"tril", multilinear},
     {"triu", multilinear},
     {"diagonal", multilinear},
     {"diag_embed", multilinear},
     {"repeat", multilinear},
     {"tile", multilinear},
+    {"linalg_diagonal", multilinear},
     {"norm", on_sizes},
     {"linalg_vector_norm", on_sizes},
+    {"linalg_norm", linalg_norm},
 };
 
 }  // namespace
@@ -453,8 +347,10 @@ bool has_complex_operand(const Call& call) {
 }
 
 const AtenEntry* find_complex_entry(const Call& call) {
-  for (const AtenEntry& entry : complex_table)
-    if (entry.name == call.name) return &entry;
+  for (const ComplexEntries table :
+       {ComplexEntries(complex_table), complex_functions(), complex_movements(), complex_matrices()})
+    for (const AtenEntry& entry : table)
+      if (entry.name == call.name) return &entry;
   if (moves_elements(call.name)) return nullptr;
   throw unsupported("{} of complex numbers", call.name);
 }

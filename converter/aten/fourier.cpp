@@ -281,21 +281,26 @@ Ref windows(const Ref& x, const Dim& frames, const Ref& weights, std::int64_t ho
 
 /// The spectrum of windows of n_fft numbers, hop_length apart: [..., frequency, frame].
 Results stft(Call& call) {
-  Ref x = call.tensor("self");
-  if (is_complex(x.dtype())) throw unsupported("stft of complex numbers");
-  x = as_real(x);
-  const bool batched = x.rank() == 2;
-  if (!batched) x = reshape(x, {Dim(1), x.shape()[0]});
+  const Ref given = call.tensor("self");
+  const bool of_complex = is_complex(given.dtype()), batched = given.rank() == 2;
+  std::vector<Ref> parts = {of_complex ? parts_of(given).real : as_real(given)};
+  if (of_complex) parts.push_back(parts_of(given).imag);
   const std::int64_t n_fft = call.integer("n_fft");
   const std::int64_t hop = call.has("hop_length") ? call.integer("hop_length") : n_fft / 4;
   if (call.flag("align_to_window", false)) throw unsupported("stft with align_to_window");
   if (n_fft < 1 || hop < 1) throw error("stft with n_fft={} and hop_length={}", n_fft, hop);
   const std::string pad_mode = call.word("pad_mode", "reflect");
-  if (call.overload == "center" && call.flag("center", true)) x = padded_ends(x, n_fft / 2, pad_mode);
-  const Dim frames = floor_div(x.shape()[1] - n_fft, Dim(hop)) + 1;
-  const Ref windowed = windows(x, frames, window_of(call, n_fft, x.dtype()), hop);
-  Ref z =
-      call.flag("onesided", true) ? half_spectrum(windowed, 2) : transformed(as_complex(windowed), 2, false);
+  const bool center = call.overload == "center" && call.flag("center", true);
+  const Ref window = window_of(call, n_fft, parts[0].dtype());
+  for (Ref& x : parts) {
+    if (!batched) x = reshape(x, {Dim(1), x.shape()[0]});
+    if (center) x = padded_ends(x, n_fft / 2, pad_mode);
+    x = windows(x, floor_div(x.shape()[1] - n_fft, Dim(hop)) + 1, window, hop);
+  }
+  const bool onesided = call.flag("onesided", !of_complex);
+  if (onesided && of_complex) throw error("half of the spectrum of complex numbers");
+  Ref z = onesided ? half_spectrum(parts[0], 2)
+                   : transformed(of_complex ? complex({parts[0], parts[1]}) : as_complex(parts[0]), 2, false);
   if (call.flag("normalized", false)) z = scaled(z, Scale::root, Dim(n_fft));
   z = transpose(z, 1, 2);
   if (!batched) z = reshape(z, {z.shape()[1], z.shape()[2]});
@@ -322,24 +327,33 @@ Results istft(Call& call) {
   if (!batched) z = reshape(z, {Dim(1), z.shape()[0], z.shape()[1]});
   const std::int64_t n_fft = call.integer("n_fft");
   const std::int64_t hop = call.has("hop_length") ? call.integer("hop_length") : n_fft / 4;
-  if (call.flag("return_complex", false)) throw unsupported("istft to complex numbers");
   const bool onesided = call.flag("onesided", z.shape()[1] != Dim(n_fft));
   if (n_fft < 1 || hop < 1) throw error("istft with n_fft={} and hop_length={}", n_fft, hop);
   z = transpose(z, 1, 2);
   const Scale scale = call.flag("normalized", false) ? Scale::root : Scale::all;
-  Ref frames = onesided ? real_transform(z, 2, Dim(n_fft), true) : parts_of(transformed(z, 2, true)).real;
-  frames = scaled(frames, scale, Dim(n_fft));
-  const Ref window = window_of(call, n_fft, frames.dtype());
-  const Dim count = frames.shape()[1];
-  const Ref squares = expand(window * window, {Dim(1), count, Dim(n_fft)});
-  Ref y = overlapped(frames * window, hop), weight = overlapped(squares, hop);
+  const bool to_complex = call.flag("return_complex", false);
+  if (to_complex && onesided) throw error("complex numbers of half of a spectrum");
+  // Of a whole spectrum PyTorch reads the half that a real signal has.
+  if (!onesided && !to_complex) z = slice(z, 2, Dim(0), Dim(n_fft / 2 + 1));
+  std::vector<Ref> parts;
+  if (to_complex) {
+    const Parts frames = parts_of(scaled(transformed(z, 2, true), scale, Dim(n_fft)));
+    parts = {frames.real, frames.imag};
+  } else {
+    parts = {scaled(real_transform(z, 2, Dim(n_fft), true), scale, Dim(n_fft))};
+  }
+  const Ref window = window_of(call, n_fft, parts[0].dtype());
+  const Ref weight = overlapped(expand(window * window, {Dim(1), parts[0].shape()[1], Dim(n_fft)}), hop);
   const bool center = call.flag("center", true);
-  const Dim all = y.shape()[1], start(center ? n_fft / 2 : 0);
+  const Dim all = weight.shape()[1], start(center ? n_fft / 2 : 0);
   const Dim end = call.has("length") ? start + call.size("length") : center ? all - n_fft / 2 : all;
   const Dim inside = min(end, all);
-  y = slice(y, 1, start, inside) / slice(weight, 1, start, inside);
-  if (end != inside) y = pad(y, {Dim(0), Dim(0), Dim(0), end - inside});
-  return batched ? y : reshape(y, {y.shape()[1]});
+  for (Ref& y : parts) {
+    y = slice(overlapped(y * window, hop), 1, start, inside) / slice(weight, 1, start, inside);
+    if (end != inside) y = pad(y, {Dim(0), Dim(0), Dim(0), end - inside});
+    if (!batched) y = reshape(y, {y.shape()[1]});
+  }
+  return to_complex ? complex({parts[0], parts[1]}) : parts[0];
 }
 
 Results complex_op(Call& call) {

@@ -124,7 +124,7 @@ AbstractValue ObjectStore::from_ivalue(const ts::IValue& v, const std::string& p
   return std::visit(
       Overloaded{
           [](const ts::None&) { return AbstractValue(); },
-          [](const std::complex<double>&) -> AbstractValue { throw unsupported("complex numbers"); },
+          [&](const std::complex<double>& z) { return AbstractValue(build_.python_number(z)); },
           [](const ts::Device& d) { return AbstractValue(Device{d.name}); },
           [&](const ts::Tensor* t) { return AbstractValue(tensor(*t, path)); },
           [&](const ts::Instance* child) { return module(child, path); },

@@ -11,13 +11,13 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import BinaryUfuncInfo, OpInfo, UnaryUfuncInfo
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-DTYPES = (torch.float32, torch.int64, torch.bool, torch.float16, torch.bfloat16, torch.float64)
+DTYPES = (torch.float32, torch.int64, torch.bool, torch.float16, torch.bfloat16, torch.float64, torch.complex64)
 
 # Their results are random, or are whatever memory holds.
 NO_RESULT = ("empty*", "new_empty*", "*dropout", "*dropout?d", "*alpha_dropout.with_train", "nn.functional.rrelu", "bernoulli", "multinomial", "normal*", "rand*",
              "uniform", "cauchy", "exponential", "geometric", "log_normal", "nn.functional.gumbel_softmax",
              "nn.functional.fractional_max_pool*", "pca_lowrank", "svd_lowrank")  # fmt: skip
-# What takes sparse, nested or complex tensors, gives complex numbers of 16 bits or no tensor, or takes memory as it is.
+# What takes sparse or nested tensors, gives complex numbers of 16 bits or no tensor, or takes memory as it is.
 OTHER_KINDS = ("sparse.*", "to_sparse", "*jagged*", "view_as_real", "chalf", "resize_*", "item", "equal", "allclose")
 LINEAR_ALGEBRA = ("linalg.*", "fft.*", "stft", "istft", "cholesky*", "lu*", "geqrf", "qr", "svd", "symeig", "ormqr",
                   "triangular_solve", "inverse", "logdet", "pinverse", "matrix_exp", "cdist_", "tensorinv",
@@ -59,11 +59,13 @@ DEFINED = {
 }
 
 
-def family(op: OpInfo) -> str:
-    """"main", "linalg" (with fft), or "" for what is not measured."""
+def family(op: OpInfo, dtype: torch.dtype = torch.float32) -> str:
+    """"main", "linalg" (with fft), "complex", or "" for what is not measured."""
     name = op.name
     if any(fnmatch.fnmatch(full_name(op), p) for p in NO_RESULT + OTHER_KINDS):
         return ""
+    if dtype.is_complex:
+        return "complex"
     return "linalg" if any(fnmatch.fnmatch(name, p) for p in LINEAR_ALGEBRA) else "main"
 
 
@@ -95,7 +97,7 @@ def full_name(op: OpInfo) -> str:
 
 
 def is_measured(t: torch.Tensor) -> bool:
-    return t.layout == torch.strided and not t.is_complex() and not t.is_quantized and t.device.type == "cpu"
+    return t.layout == torch.strided and not t.is_quantized and t.device.type == "cpu"
 
 
 def spread(samples: Iterable, limit: int) -> list[tuple[int, object]]:
@@ -152,12 +154,12 @@ def make_case(op: OpInfo, dtype: torch.dtype, number: int, sample) -> Case | Non
             tensors[-1] = selected(x, tensors[-1], kwargs.get("dim", (*args, -1, -1)[UNSTABLE[op.name]]))
         if op.name in DEFINED:
             tensors = DEFINED[op.name](x, *tensors)
-        return [torch.view_as_real(t) if t.dtype in (torch.complex64, torch.complex128) else t for t in tensors]
+        return [t.resolve_conj() for t in tensors]
 
     pointwise = isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo))
     plain = len(tensors) == len(leaves) and pointwise
     reference = op.ref if plain else None
-    case = Case(full_name(op), family(op), dtype, number, function, tensors, reference,
+    case = Case(full_name(op), family(op, dtype), dtype, number, function, tensors, reference,
                 signed_zeros=pointwise and not op.name.startswith("special."), arguments=describe(leaves))  # fmt: skip
     try:
         case.expected = run_eager(case)

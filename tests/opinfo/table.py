@@ -8,13 +8,14 @@ from verdict import Kind
 HEAD = """# Operator coverage
 
 Written by `./dev opinfo`. Cases are sample inputs of PyTorch's own operator database (`op_db`), up to 8 for float32 and 4 for
-each of int64, bool, float16, bfloat16 and float64 where the operator has them. Every case is traced, converted and run by `tenon`, and
+each of int64, bool, float16, bfloat16, float64 and complex64 where the operator has them. Every case is traced, converted and run by `tenon`, and
 compared with eager PyTorch by the tolerances of `torch.testing.assert_close`; integers, bools, NaN, dtypes and shapes are to be
 equal, and so is the sign of a zero of pointwise operators. Floats beyond the tolerance count as equal when their largest error against the
 result in float64 (for float64 itself: of NumPy or SciPy) is at most twice PyTorch's own, or four units in the last place of a 16-bit
 float. Where PyTorch leaves open which of equal values comes first (sort, topk), the values are compared, not their places; of singular
-vectors and eigenvectors, what they multiply to. Complex results are compared as pairs of real numbers. What PyTorch itself cannot export
-is not counted. Random operators and those that take sparse or complex tensors are left out.
+vectors and eigenvectors, what they multiply to. Errors of complex
+results are distances in the plane. What PyTorch itself cannot export
+is not counted. Random operators and those that take sparse tensors are left out.
 """
 KINDS = (Kind.EQUAL, Kind.REFUSED, Kind.WRONG, Kind.CRASH, Kind.NOT_EXPORTABLE)
 
@@ -46,4 +47,5 @@ def write_table(path: Path, records: list[dict]) -> None:
     lines = [HEAD.rstrip()]
     lines += section("Operators", [r for r in records if r["family"] == "main"])
     lines += section("Linear algebra and Fourier transforms", [r for r in records if r["family"] == "linalg"])
+    lines += section("Complex numbers", [r for r in records if r["family"] == "complex"])
     path.write_text("\n".join(lines) + "\n")

@@ -91,8 +91,9 @@ class Judge:
 
 def refusals(message: str) -> dict[int, str]:
     """The numbers of the cases that a refusal names, with the reasons."""
-    found, reason = {}, ""
-    for line in message.splitlines()[1:]:
+    first, *rest = message.splitlines()
+    found, reason = {}, first
+    for line in rest:
         if line.startswith("  ") and line[2] != " " and not line.startswith("  at:"):
             reason = re.sub(r" \(\d+ times\)$", "", line.strip())
         for number in re.findall(r"\bcase_(\d+)\b", line):
@@ -176,14 +177,17 @@ def as_exact(case: Case, actual: list[torch.Tensor]) -> bool:
 
 
 def exact_results(case: Case) -> list[torch.Tensor]:
-    if any(t.dtype == torch.float64 for t in case.expected):
+    if any(t.dtype in (torch.float64, torch.complex128) for t in case.expected):
         return [torch.as_tensor(case.reference(*(t.numpy() for t in case.inputs)))] if case.reference else []
-    return case.function(*(t.double() if t.is_floating_point() else t for t in case.inputs))
+    wide = {torch.complex64: torch.complex128}
+    return case.function(*(t.double() if t.is_floating_point() else t.to(wide.get(t.dtype, t.dtype)) for t in case.inputs))
 
 
 def one_as_exact(actual: torch.Tensor, expected: torch.Tensor, exact: torch.Tensor) -> bool:
     if actual.dtype != expected.dtype or actual.shape != expected.shape or exact.shape != expected.shape:
         return False
+    if actual.is_complex():
+        actual, expected, exact = (torch.view_as_real(t) for t in (actual, expected, exact))
     if not actual.is_floating_point():
         return torch.equal(actual, expected)
     finite = expected.isfinite()

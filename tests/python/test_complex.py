@@ -1,7 +1,9 @@
 """Complex numbers in the middle of a model: each line is traced, scripted and exported, and compared with PyTorch as pairs of real numbers."""
 
+import subprocess
 import sys
 
+import numpy
 import pytest
 import torch
 
@@ -15,7 +17,16 @@ LINES = ("x.to(torch.complex64) * 2", "x.to(torch.complex128)", "x.cfloat() + z"
          "torch.where(x > 0, z, z * 2)", "(z == z.conj()) | (z != z)", "z.norm()", "torch.linalg.vector_norm(z, dim=1)", "z.to(torch.float64)",
          "torch.view_as_complex(x.reshape(3, 2, 2))", "torch.polar(x.abs(), x)", "torch.linalg.eigvals(x[:, :3]).sum()",
          "torch.tanh(z)", "torch.tanh(z * 40)", "torch.sigmoid(z)", "torch.sigmoid(z * 0 - 100)", "torch.sigmoid(z * 0 + 100)", "z.prod()", "z.prod(1)", "z.prod(0, keepdim=True)", "z[:0].prod(0)", "torch.isclose(z, z + 1e-7)",
-         "torch.isclose(z, z * 1.001, rtol=1e-2)", "torch.isclose(z / 0, z / 0, equal_nan=True)")  # fmt: skip
+         "torch.isclose(z, z * 1.001, rtol=1e-2)", "torch.isclose(z / 0, z / 0, equal_nan=True)",
+         "x * 1j", "torch.exp(x * 1j)", "z - (2 - 1j)", "x.double() * (1 + 2j)", "z[torch.tensor([0, 2])]", "z[x > 0]", "z.take(torch.tensor([1, 5]))",
+         "torch.addmm(z @ z.mT, z, z.mT, beta=0.5, alpha=2)", "torch.addcmul(z, z, z, value=2)", "torch.addcdiv(z, z, z + 3)",
+         "z.var()", "z.std(1)", "torch.asin(z)", "torch.acos(z)", "torch.atan(z)", "torch.asinh(z)", "torch.acosh(z)", "torch.atanh(z)",
+         "torch.tan(z)", "torch.sinh(z)", "torch.cosh(z)", "torch.log1p(z)", "torch.expm1(z)", "torch.log2(z)", "torch.log10(z)",
+         "torch.rsqrt(z)", "torch.sgn(z)", "torch.sgn(z * 0)", "z ** z", "torch.pow(2.0, z)", "z.all(1)", "(z * 0).any()", "torch.logical_not(z)", "z.nonzero()",
+         "torch.isfinite(z / 0)", "torch.zeros_like(z)", "torch.full_like(z, 2.0)", "z.rot90()", "torch.block_diag(z, z)", "torch.kron(z, z)",
+         "torch.vdot(z[0], z[1])", "torch.linalg.inv(z @ z.mH + torch.eye(3))", "torch.linalg.solve(z @ z.mH + torch.eye(3), z)",
+         "torch.linalg.matrix_power(z @ z.mH, 3)", "torch.linalg.svdvals(z)", "torch.linalg.eigvalsh(z @ z.mH)",
+         "torch.nn.functional.pad(z, [1, 2])", "torch.scatter_add(z, 1, torch.tensor([[0, 0, 1, 3]]), z)", "z.diff(dim=1)", "z.sum(1, dtype=torch.complex128)")  # fmt: skip
 WRITES = ("w = z * 1; w[0] = 1.0; w.mul_(2)", "w = z * 1; w[:, 1] = z[:, 0]", "w = z * 1; w.copy_(x)", "w = z * 1; w.zero_()", "w = z * 1; w.t()[1].add_(x[:, 0])")
 HEAD = "import torch\n\n\ndef real(t: torch.Tensor):\n    return torch.view_as_real(t.resolve_conj()) if t.is_complex() else t\n\n\n"
 
@@ -117,3 +128,41 @@ def test_writes_through_parts_of_complex_numbers_are_seen_or_refused(run, tmp_pa
         torch.export.save(torch.export.export(Model(), (x,)), tmp_path / "m.pt2")
     said = run("verify", f"m.{form}", "--input", "f32[3,8]", code=0 if function in SEEN_WRITES else 3)
     assert "verified" in said if function in SEEN_WRITES else "in-place write" in said
+
+
+class Spectrum(torch.nn.Module):
+    def forward(self, z):
+        return torch.fft.ifft(torch.fft.fft(z) * 1j).conj() @ z
+
+
+@pytest.mark.parametrize("form", ["traced", "exported"])
+def test_models_that_take_and_give_complex_numbers_are_compared(tenon, tmp_path, form):
+    z = torch.randn(4, 4, dtype=torch.complex64, generator=torch.Generator().manual_seed(2))
+    file = tmp_path / ("model.pt2" if form == "exported" else "model.pt")
+    if form == "exported":
+        torch.export.save(torch.export.export(Spectrum(), (z,)), file)
+    else:
+        torch.jit.trace(Spectrum(), (z,)).save(str(file))
+    numpy.save(tmp_path / "in_0.npy", z.numpy())
+    want = Spectrum()(z).resolve_conj().numpy()
+    assert "verified" in tenon_run(tenon, "verify", file, "--input", "c64[4,4]")
+    for name, stored, code in (("same", want, 0), ("conjugate", want.conj(), 1), ("less", want - 0.01 * abs(want).max(), 1)):
+        (tmp_path / name).mkdir()
+        numpy.save(tmp_path / name / "in_0.npy", z.numpy())
+        numpy.save(tmp_path / name / "out_0.npy", stored)
+        done = subprocess.run([tenon, "verify", file, "--against", tmp_path / name], capture_output=True, text=True)
+        assert done.returncode == code, (name, done.stdout, done.stderr)
+    shown = tenon_run(tenon, "run", file, "--input", tmp_path / "in_0.npy")
+    assert "c64[4,4] magnitude min" in shown and f"{want[0, 0].real:.6g}{want[0, 0].imag:+.6g}i" in shown
+
+
+def test_half_of_a_whole_spectrum_decides_its_istft(tenon, tmp_path):
+    """Of a spectrum that no real signal has, PyTorch reads the first half."""
+    class Istft(torch.nn.Module):
+        def forward(self, z):
+            return torch.istft(z, 10, window=torch.ones(10))
+
+    z = torch.randn(10, 6, dtype=torch.complex64, generator=torch.Generator().manual_seed(3))
+    torch.jit.trace(Istft(), (z,)).save(str(tmp_path / "model.pt"))
+    numpy.save(tmp_path / "z.npy", z.numpy())
+    assert "verified" in tenon_run(tenon, "verify", tmp_path / "model.pt", "--input", tmp_path / "z.npy")

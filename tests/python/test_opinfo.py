@@ -1,4 +1,4 @@
-"""One float32 and one int64 sample of every operator in PyTorch's database: equal to PyTorch or refused, never wrong. The whole
+"""One float32, one int64 and one complex64 sample of every operator in PyTorch's database: equal to PyTorch or refused, never wrong. The whole
 is ./dev opinfo."""
 
 import sys
@@ -11,7 +11,7 @@ def test_no_operator_gives_a_wrong_result(tenon):
     import torch
     from opinfo import measure_all  # takes seconds: PyTorch's database
 
-    records = measure_all(tenon, "pt", "*", limit=1, jobs=2, dtypes=(torch.float32, torch.int64))
+    records = measure_all(tenon, "pt", "*", limit=1, jobs=2, dtypes=(torch.float32, torch.int64, torch.complex64))
     amiss = [r for r in records if r["verdict"] in ("wrong", "crash")]
     assert not amiss, "\n".join(f"{r['verdict']} {r['operator']} {r['dtype']} ({r['arguments']}): {r['reason']}" for r in amiss)
     verdicts = [r["verdict"] for r in records if r["family"] == "main"]
