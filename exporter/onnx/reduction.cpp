@@ -83,19 +83,14 @@ bool write_sort(OnnxWriter& w, const Node& n) {
   return true;
 }
 
-/// How many elements of the row stand before the value. NaN is larger than every number.
+/// How many elements of the row stand before the value: all of them before NaN.
 std::vector<Ref> search_sorted(const Node& n, Refs in) {
   const bool right = n.as<SearchSorted>()->right;
   Shape row_shape = in[0].shape(), value_shape = in[1].shape();
   if (!value_shape.empty()) row_shape.insert(row_shape.end() - 1, 1);
   value_shape.emplace_back(1);
   const Ref rows = reshape(in[0], row_shape), values = reshape(in[1], value_shape);
-  Ref before = right ? rows <= values : rows < values;
-  if (is_float(rows.dtype())) {
-    const auto is_nan = [](const Ref& r) { return apply(IsNan{}, {r}); };
-    const Ref last = is_nan(values);
-    before = logical_or(before, right ? last : logical_and(last, logical_not(is_nan(rows))));
-  }
+  const Ref before = logical_not(right ? rows > values : rows >= values);
   const Ref count = cast(DType::i64, before);
   return {sum(count, {static_cast<std::int64_t>(count.rank()) - 1})};
 }

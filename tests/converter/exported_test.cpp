@@ -214,7 +214,7 @@ INSTANTIATE_TEST_SUITE_P(
               f.program["graph_module"]["graph"]["tensor_values"]["add"]["sizes"][0]["as_expr"]["expr_str"] =
                   nested_size(1000);
             }},
-        Damage{"DeepTree", "it nests too deep",
+        Damage{"DeepTree", "nested more than 200 deep",
                [](Files& f) {
                  f.program["graph_module"]["module_call_graph"][0]["signature"]["out_spec"] =
                      nested_tree(1000).dump();
