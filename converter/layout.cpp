@@ -212,11 +212,20 @@ bool overwrites(const Places& written, const Places& read) {
   const auto [low, high] = written.range();
   const bool is_small = std::max({written.count(), read.count(), high - low}) < most;
   if (!is_small || written.count() == 0 || is_read_in_time(written, read)) return false;
-  std::vector<bool> is_written(static_cast<std::size_t>(high - low + 1));
-  written.for_each([&](std::int64_t place) { is_written[static_cast<std::size_t>(place - low)] = true; });
+  constexpr std::int64_t none = -1;
+  std::vector<std::int64_t> written_by(static_cast<std::size_t>(high - low + 1), none);
+  std::int64_t element = 0;
+  written.for_each(
+      [&](std::int64_t place) { written_by[static_cast<std::size_t>(place - low)] = element++; });
+  // What broadcasts to the result is read element by element: one may read what it writes itself.
+  const auto same = broadcast(read, written);
   bool shared = false;
-  read.for_each([&](std::int64_t place) {
-    shared = shared || (place >= low && place <= high && is_written[static_cast<std::size_t>(place - low)]);
+  element = 0;
+  (same ? *same : read).for_each([&](std::int64_t place) {
+    const std::int64_t by =
+        place < low || place > high ? none : written_by[static_cast<std::size_t>(place - low)];
+    shared = shared || (by != none && (!same || by != element));
+    ++element;
   });
   return shared;
 }

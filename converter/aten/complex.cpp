@@ -25,14 +25,39 @@ bool moves_its_operand(const Op& op) {
          op.is<IndexSelect>() || op.is<Gather>();
 }
 
-Parts joined(const InsertionPoint& point, const Node& concat, const Op& op) {
+// Each write to a part of a tensor makes a concat of what it was: beyond so many of them its parts are taken
+// as they are.
+constexpr int most_nodes_back = 8;
+Parts parts_back(const Ref& z, int nodes_back);
+
+Parts parts_of_concat(const Ref& z, const Node& concat, int nodes_back) {
   std::vector<Ref> real, imag;
   for (Value* input : concat.inputs()) {
-    const Parts p = parts_of(Ref(input, point));
+    const Parts p = parts_back(Ref(input, z.insertion_point()), nodes_back + 1);
     real.push_back(p.real);
     imag.push_back(p.imag);
   }
-  return {tenon::apply(op, real), tenon::apply(op, imag)};
+  return {tenon::apply(concat.op(), real), tenon::apply(concat.op(), imag)};
+}
+
+Parts parts_back(const Ref& z, int nodes_back) {
+  const Node* node = z.value()->node();
+  if (node && node->is<Complex>())
+    return {Ref(node->input(0), z.insertion_point()), Ref(node->input(1), z.insertion_point())};
+  if (node && nodes_back < most_nodes_back) {
+    if (node->is<Concat>()) return parts_of_concat(z, *node, nodes_back);
+    if (moves_its_operand(node->op())) {
+      const Parts before = parts_back(Ref(node->input(0), z.insertion_point()), nodes_back + 1);
+      const auto moved = [&](const Ref& part) {
+        std::vector<Ref> operands = {part};
+        for (std::size_t i = 1; i < node->inputs().size(); ++i)
+          operands.emplace_back(node->input(i), z.insertion_point());
+        return tenon::apply(node->op(), operands);
+      };
+      return {moved(before.real), moved(before.imag)};
+    }
+  }
+  return {apply(Real{}, {z}), apply(Imag{}, {z})};
 }
 
 /// What PyTorch gives as a view and IR computes: a write to one of the two makes the other unreadable.
@@ -164,8 +189,9 @@ Results on_sizes(Call& call) {
   const auto dtype = call.dtype("dtype");
   std::vector<Argument> own = taken_arguments(call);
   if (dtype && is_complex(*dtype)) std::erase_if(own, [](const Argument& a) { return a.name == "dtype"; });
+  const DType part = dtype && is_complex(*dtype) ? real_dtype(*dtype) : part_dtype(own);
   for_each_tensor(own, [&](AbstractValue& d) {
-    d = call.build.tensor(size_of(parts_of(call.build.read(*d.get<TensorPtr>()))));
+    d = call.build.tensor(size_of(parts_in(call.build.read(*d.get<TensorPtr>()), part)));
   });
   return Results::many(run_again(call, std::move(own)));
 }
@@ -200,7 +226,9 @@ Results masked_fill(Call& call) {
   const Ref mask = call.tensor("mask");
   const Operands x(call, {"value", "self"});
   const auto chosen = [&](const Ref& a, const Ref& b) { return where(mask, a, b); };
-  return complex({chosen(x.parts[0].real, x.parts[1].real), chosen(x.parts[0].imag, x.parts[1].imag)});
+  const Ref result =
+      complex({chosen(x.parts[0].real, x.parts[1].real), chosen(x.parts[0].imag, x.parts[1].imag)});
+  return in_dtype(call.tensor("self").dtype(), result);
 }
 Results where_op(Call& call) {
   const Ref condition = call.tensor("condition");
@@ -280,11 +308,9 @@ constexpr AtenEntry complex_table[] = {
     {"chain_matmul", multilinear},
     {"tril", multilinear},
     {"triu", multilinear},
-    {"diagonal", multilinear},
     {"diag_embed", multilinear},
     {"repeat", multilinear},
     {"tile", multilinear},
-    {"linalg_diagonal", multilinear},
     {"norm", on_sizes},
     {"linalg_vector_norm", on_sizes},
     {"linalg_norm", linalg_norm},
@@ -294,23 +320,7 @@ constexpr AtenEntry complex_table[] = {
 
 DType real_dtype(DType d) { return d == DType::c128 || d == DType::f64 ? DType::f64 : DType::f32; }
 
-Parts parts_of(const Ref& z) {
-  const Node* node = z.value()->node();
-  if (node && node->is<Complex>())
-    return {Ref(node->input(0), z.insertion_point()), Ref(node->input(1), z.insertion_point())};
-  if (node && node->is<Concat>()) return joined(z.insertion_point(), *node, node->op());
-  if (node && moves_its_operand(node->op())) {
-    const Parts before = parts_of(Ref(node->input(0), z.insertion_point()));
-    const auto moved = [&](const Ref& part) {
-      std::vector<Ref> operands = {part};
-      for (std::size_t i = 1; i < node->inputs().size(); ++i)
-        operands.emplace_back(node->input(i), z.insertion_point());
-      return tenon::apply(node->op(), operands);
-    };
-    return {moved(before.real), moved(before.imag)};
-  }
-  return {apply(Real{}, {z}), apply(Imag{}, {z})};
-}
+Parts parts_of(const Ref& z) { return parts_back(z, 0); }
 
 Parts parts_in(const Ref& x, DType real) {
   if (!is_complex(x.dtype())) {
@@ -323,6 +333,10 @@ Parts parts_in(const Ref& x, DType real) {
 
 Ref in_dtype(DType dtype, const Ref& x) {
   if (x.dtype() == dtype) return x;
+  if (is_bool(dtype) && is_complex(x.dtype())) {
+    const Parts z = parts_of(x);
+    return logical_or(cast(dtype, z.real), cast(dtype, z.imag));
+  }
   if (is_complex(dtype)) return complex(parts_in(x, real_dtype(dtype)));
   return cast(dtype, is_complex(x.dtype()) ? parts_of(x).real : x);
 }

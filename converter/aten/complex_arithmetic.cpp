@@ -23,7 +23,12 @@ Ref size_of(const Parts& z) { return apply(Hypot{}, {z.real, z.imag}); }
 
 Operands::Operands(Call& call, std::initializer_list<std::string_view> names) {
   std::vector<AbstractValue> given;
-  for (const auto name : names) given.push_back(call.value(name));
+  for (const auto name : names) {
+    const AbstractValue& d = call.value(name);
+    const auto* t = d.get<TensorPtr>();
+    const bool is_number = t && is_complex((*t)->dtype()) && (*t)->constant;
+    given.push_back(is_number ? *(*t)->constant : d);
+  }
   dtype = real_dtype(result_type(given));
   for (const AbstractValue& d : given) {
     const auto* t = d.get<TensorPtr>();

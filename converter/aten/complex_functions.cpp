@@ -18,6 +18,10 @@ Parts one(const Parts& z) {
 }
 Parts of_angle(const Ref& size, const Ref& angle) { return {size * cos(angle), size * sin(angle)}; }
 Ref angle_of(const Parts& z) { return atan2(z.imag, z.real); }
+/// bounded * size: 0 stays 0 where the size is infinite.
+Ref times(const Ref& bounded, const Ref& size) {
+  return where(equal(bounded, bounded.literal(0.0)), bounded, bounded * size);
+}
 Parts times_i(const Parts& z) { return {-z.imag, z.real}; }
 Parts over_i(const Parts& z) { return {z.imag, -z.real}; }
 Parts negative(const Parts& z) { return {-z.real, -z.imag}; }
@@ -26,7 +30,10 @@ Parts square_of(const Parts& z) { return z * z; }
 Parts sqrt_of(const Parts& z) { return of_angle(sqrt(size_of(z)), angle_of(z) * 0.5); }
 Parts rsqrt_of(const Parts& z) { return one(z) / sqrt_of(z); }
 Parts reciprocal_of(const Parts& z) { return one(z) / z; }
-Parts exp_of(const Parts& z) { return of_angle(exp(z.real), z.imag); }
+Parts exp_of(const Parts& z) {
+  const Ref size = exp(z.real);
+  return {size * cos(z.imag), times(sin(z.imag), size)};
+}
 Parts exp2_of(const Parts& z) { return exp_of({z.real * std::numbers::ln2, z.imag * std::numbers::ln2}); }
 Parts expm1_of(const Parts& z) {
   const Ref half = sin(z.imag * 0.5);
@@ -39,10 +46,10 @@ Parts log1p_of(const Parts& z) {
   return {log1p(z.real * (z.real + 2.0) + z.imag * z.imag) * 0.5, atan2(z.imag, z.real + 1.0)};
 }
 
-Parts sin_of(const Parts& z) { return {sin(z.real) * cosh(z.imag), cos(z.real) * sinh(z.imag)}; }
-Parts cos_of(const Parts& z) { return {cos(z.real) * cosh(z.imag), -(sin(z.real) * sinh(z.imag))}; }
-Parts sinh_of(const Parts& z) { return {sinh(z.real) * cos(z.imag), cosh(z.real) * sin(z.imag)}; }
-Parts cosh_of(const Parts& z) { return {cosh(z.real) * cos(z.imag), sinh(z.real) * sin(z.imag)}; }
+Parts sin_of(const Parts& z) { return {times(sin(z.real), cosh(z.imag)), cos(z.real) * sinh(z.imag)}; }
+Parts cos_of(const Parts& z) { return {cos(z.real) * cosh(z.imag), -times(sin(z.real), sinh(z.imag))}; }
+Parts sinh_of(const Parts& z) { return {sinh(z.real) * cos(z.imag), times(sin(z.imag), cosh(z.real))}; }
+Parts cosh_of(const Parts& z) { return {cosh(z.real) * cos(z.imag), times(sin(z.imag), sinh(z.real))}; }
 /// (T + i t) / (1 + i T t) with T = tanh(a) and t = tan(b), of a + i b.
 Parts tanh_of(const Parts& z) {
   const Ref along = apply(Tanh{}, {z.real}), across = apply(Tan{}, {z.imag});
@@ -54,7 +61,9 @@ Parts tan_of(const Parts& z) { return over_i(tanh_of(times_i(z))); }
 
 /// The square roots of 1 - z and 1 + z.
 struct Roots {
-  explicit Roots(const Parts& z) : below(sqrt_of(one(z) - z)), above(sqrt_of(one(z) + z)) {}
+  // The imaginary part keeps its sign where it is 0: it decides the side of a cut.
+  explicit Roots(const Parts& z)
+      : below(sqrt_of({-z.real + 1.0, -z.imag})), above(sqrt_of({z.real + 1.0, z.imag})) {}
   Parts below, above;
 };
 Ref asinh_real(const Ref& x) { return apply(Asinh{}, {x}); }
@@ -67,7 +76,7 @@ Parts acos_of(const Parts& z) {
   return {atan2(r.below.real, r.above.real) * 2.0, asinh_real((conjugate(r.above) * r.below).imag)};
 }
 Parts acosh_of(const Parts& z) {
-  const Parts below = sqrt_of(z - one(z)), above = sqrt_of(z + one(z));
+  const Parts below = sqrt_of({z.real - 1.0, z.imag}), above = sqrt_of({z.real + 1.0, z.imag});
   return {asinh_real((conjugate(below) * above).real), atan2(below.imag, above.real) * 2.0};
 }
 Parts asinh_of(const Parts& z) { return over_i(asin_of(times_i(z))); }
@@ -106,12 +115,12 @@ Results of_self(Call& call) {
 }
 Results angle(Call& call) { return angle_of(self_of(call)); }
 
-/// base^exponent = exp(exponent log(base)); 0 to whatever power but 0 is 0.
+/// base^exponent = exp(exponent log(base)); 0 to a power of a positive real part is 0.
 Parts power(const Parts& base, const Parts& exponent) {
   const Parts result = exp_of(exponent * log_of(base));
   const Ref zero = base.real.literal(0.0);
   const auto is_zero = [&](const Parts& z) { return logical_and(equal(z.real, zero), equal(z.imag, zero)); };
-  const Ref at_zero = is_zero(base), to_zero = is_zero(exponent);
+  const Ref to_zero = is_zero(exponent), at_zero = logical_and(is_zero(base), exponent.real > zero);
   const Ref real = where(to_zero, zero.literal(1.0), where(at_zero, zero, result.real));
   return {real, where(logical_or(to_zero, at_zero), zero, result.imag)};
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "converter/aten/complex_arithmetic.h"
+#include "converter/aten/promote.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/functions.h"
 
@@ -24,9 +25,9 @@ Results sum_with(Call& call, const AbstractValue& added, const Ref& product, std
   const auto scaled = [&](const AbstractValue& x, std::string_view factor) {
     if (factor.empty() || !call.has(factor)) return x;
     const AbstractValue& by = call.value(factor);
-    const auto* number = by.get<double>();
-    const auto* whole = by.get<Dim>();
-    if ((number && *number == 1) || (whole && *whole == Dim(1))) return x;
+    const auto number = known_real(by);
+    if (number == 1) return x;
+    if (number == 0) return run_aten(call.build, "zeros_like", "", {{"self", x}}).at(0);
     return run_aten(call.build, "mul", by.is_tensor() ? "Tensor" : "Scalar", {{"self", x}, {"other", by}})
         .at(0);
   };
@@ -118,12 +119,25 @@ std::vector<AbstractValue> run_embedded(Call& call) {
   const std::string_view name = matrix_argument(call);
   Parts parts = parts_of(call.tensor(name));
   if (call.name == "linalg_eigvalsh" || call.flag("hermitian", false))
-    parts = hermitian(call, parts, call.word("UPLO", "L") == "U");
-  const Ref matrix = embedded(parts);
+    parts = hermitian(call, parts,
+                      call.word("UPLO", "L").starts_with('U') || call.word("UPLO", "L").starts_with('u'));
+  // The embedded matrix is twice as large, and so would be the tolerance that its size decides.
+  const bool has_size =
+      parts.real.shape().back().is_known() && parts.real.shape()[parts.real.rank() - 2].is_known();
+  const bool is_open = (call.name == "linalg_pinv" || call.name == "linalg_matrix_rank") && has_size &&
+                       !call.has("atol") && !call.has("rtol") && !call.has("tol") && !call.has("rcond");
   std::vector<Argument> own = taken_arguments(call);
   for (Argument& a : own)
-    if (a.name == name) a.value = tensor(call, matrix);
-  return run_again(call, std::move(own));
+    if (a.name == name) a.value = tensor(call, embedded(parts));
+  if (!is_open) return run_again(call, std::move(own));
+  std::erase_if(own, [&](const Argument& a) { return a.name != name && a.name != "hermitian"; });
+  const double longest = static_cast<double>(
+      std::max(parts.real.shape().back().value(), parts.real.shape()[parts.real.rank() - 2].value()));
+  const double unit = parts.real.dtype() == DType::f64 ? 0x1p-52 : 0x1p-23;
+  own.push_back({"rtol", AbstractValue(longest * unit)});
+  for (Argument& a : own)
+    if (a.name == name) a.name = "self";
+  return run_aten(call.build, call.name, "atol_rtol_float", std::move(own));
 }
 
 Results of_matrix(Call& call) {

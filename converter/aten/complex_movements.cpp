@@ -24,26 +24,33 @@ AbstractValue joined(Builder& build, const AbstractValue& real, const AbstractVa
   return list_of(std::move(items));
 }
 
-/// A number that elements become, not one that multiplies them: its imaginary part is 0.
+/// A number that elements become: its imaginary part is 0.
 bool is_element(std::string_view argument) {
   return argument == "value" || argument == "fill" || argument == "fill_value";
 }
 
-/// The operator on the real parts, and on the imaginary ones.
+/// Says which elements are meant: the same for both parts.
+bool is_selection(std::string_view argument) {
+  return argument == "index" || argument == "indices" || argument == "mask" || argument == "repeats";
+}
+
+/// The operator on the real parts, and on the imaginary ones. Those of real numbers are 0.
 Results apart(Call& call) {
+  if (call.has("reduce") && call.word("reduce", "") != "add")
+    throw unsupported("{} of complex numbers by another reduction than add", call.name);
   const std::vector<Argument> given = taken_arguments(call);
   const DType dtype = part_dtype(given);
   std::array<std::vector<AbstractValue>, 2> results;
   for (const bool is_imag : {false, true}) {
-    std::vector<Argument> own = given;
+    std::vector<Argument> own, selection;
+    for (const Argument& a : given) (is_selection(a.name) ? selection : own).push_back(a);
     for_each_tensor(own, [&](AbstractValue& d) {
-      const Ref x = call.build.read(*d.get<TensorPtr>());
-      if (!is_float(x.dtype()) && !is_complex(x.dtype())) return;
-      const Parts parts = parts_in(x, dtype);
+      const Parts parts = parts_in(call.build.read(*d.get<TensorPtr>()), dtype);
       d = call.build.tensor(is_imag ? parts.imag : parts.real);
     });
     for (Argument& a : own)
       if (is_imag && is_element(a.name) && a.value.is_number()) a.value = AbstractValue(0.0);
+    own.insert(own.end(), selection.begin(), selection.end());
     results[is_imag] = run_again(call, std::move(own));
   }
   for (std::size_t i = 0; i < results[0].size(); ++i)
@@ -52,7 +59,7 @@ Results apart(Call& call) {
 }
 
 Results gradient(Call& call) {
-  if (call.has("spacing") && items_of(call.value("spacing")))
+  if (call.has("spacing") && (items_of(call.value("spacing")) || call.value("spacing").is_tensor()))
     throw unsupported("gradient of complex numbers at given places");
   return apart(call);
 }
@@ -167,7 +174,6 @@ constexpr AtenEntry movement_table[] = {
     {"block_diag", apart},
     {"cartesian_prod", apart},
     {"combinations", apart},
-    {"meshgrid", apart},
     {"hstack", apart},
     {"vstack", apart},
     {"row_stack", apart},

@@ -31,6 +31,7 @@ MaybeType promote(MaybeType a, MaybeType b) {
 
 MaybeType combine(MaybeType higher, MaybeType lower) {
   if (higher && is_complex(*higher)) return higher;
+  if (higher == DType::f16 && lower && is_complex(*lower)) throw unsupported("complex numbers of 16 bits");
   if (higher && is_float(*higher)) return lower && is_complex(*lower) ? promote(higher, DType::c64) : higher;
   if (higher == DType::boolean || (lower && (is_float(*lower) || is_complex(*lower))))
     return promote(higher, lower);
@@ -85,6 +86,8 @@ DType result_type(std::span<const AbstractValue> operands) {
       numbers = promote(numbers, DType::i64);
     else if (d.is<double>() || (is_python_number(d) && is_float((*d.get<TensorPtr>())->dtype())))
       numbers = promote(numbers, DType::f32);
+    else if (is_python_number(d) && is_complex((*d.get<TensorPtr>())->dtype()))
+      numbers = promote(numbers, DType::c64);
     else if (is_python_number(d))
       numbers = promote(numbers, (*d.get<TensorPtr>())->dtype());
     else if (const auto* t = d.get<TensorPtr>()) {

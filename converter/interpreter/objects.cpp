@@ -117,6 +117,8 @@ AbstractValue ObjectStore::constant(const ts::IValue& v) {
   t->buffer->fixed = "a constant of the code";
   if (data.dtype() == DType::i64) t->buffer->number = Dim(data.get_int());
   t->constant = build_.known_number(t);
+  if (is_complex(data.dtype()))
+    t->constant = build_.python_number(*data.to(DType::c128).data<std::complex<double>>());
   return tensors_[*tensor_value] = t;
 }
 

@@ -26,8 +26,16 @@ LINES = ("x.to(torch.complex64) * 2", "x.to(torch.complex128)", "x.cfloat() + z"
          "torch.isfinite(z / 0)", "torch.zeros_like(z)", "torch.full_like(z, 2.0)", "z.rot90()", "torch.block_diag(z, z)", "torch.kron(z, z)",
          "torch.vdot(z[0], z[1])", "torch.linalg.inv(z @ z.mH + torch.eye(3))", "torch.linalg.solve(z @ z.mH + torch.eye(3), z)",
          "torch.linalg.matrix_power(z @ z.mH, 3)", "torch.linalg.svdvals(z)", "torch.linalg.eigvalsh(z @ z.mH)",
-         "torch.nn.functional.pad(z, [1, 2])", "torch.scatter_add(z, 1, torch.tensor([[0, 0, 1, 3]]), z)", "z.diff(dim=1)", "z.sum(1, dtype=torch.complex128)")  # fmt: skip
-WRITES = ("w = z * 1; w[0] = 1.0; w.mul_(2)", "w = z * 1; w[:, 1] = z[:, 0]", "w = z * 1; w.copy_(x)", "w = z * 1; w.zero_()", "w = z * 1; w.t()[1].add_(x[:, 0])")
+         "torch.nn.functional.pad(z, [1, 2])", "torch.scatter_add(z, 1, torch.tensor([[0, 0, 1, 3]]), z)", "z.diff(dim=1)", "z.sum(1, dtype=torch.complex128)",
+         "torch.arange(3) * 1j", "(1 + 2j) + torch.arange(3)", "torch.hstack([z, torch.ones(3, 2, dtype=torch.int64)])", "torch.block_diag(z, torch.ones(2, 2, dtype=torch.bool))",
+         "z.diff(prepend=torch.ones(3, 1, dtype=torch.int64))", "(z.imag * 1j).to(torch.bool)", "torch.where((x * 1j).to(torch.bool), 1, 2)",
+         "torch.addmm(torch.full((3, 3), float('nan')) * z[:, :3], z, z.mT, beta=0)", "torch.asin(torch.complex(x.abs() + 2, x.abs() * 0))", "torch.acos(torch.complex(-x.abs() - 2, x.abs() * 0))",
+         "torch.exp(z * 0 + 100)", "torch.cosh(z * 0 + 800)", "torch.linalg.matrix_rank(torch.diag(torch.complex(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 3.5e-7]))))",
+         "torch.linalg.pinv(z)", "torch.linalg.eigvalsh(z[:, :3], UPLO='u')", "torch.linalg.vector_norm(z, dtype=torch.complex128)",
+         "z[0, 0].to(torch.complex64).masked_fill(x[0, 0] < 1e9, z[0, 1].to(torch.complex128))")  # fmt: skip
+WRITES = ("w = z * 1; w[0] = 1.0; w.mul_(2)", "w = z * 1; w[:, 1] = z[:, 0]", "w = z * 1; w.copy_(x)", "w = z * 1; w.zero_()", "w = z * 1; w.t()[1].add_(x[:, 0])", "w = z * 1; w.diagonal().fill_(2.0)",
+          "w = z * 1; d = w.diagonal(); w.zero_(); w = d + 1", "w = z * 1; w.diagonal().real.mul_(3.0)", "w = z * 1; w.mul_(w.real)",
+          "w = z * 1; a, b = torch.meshgrid(w[0], w[1], indexing='ij'); w.mul_(2); w = a + b")
 HEAD = "import torch\n\n\ndef real(t: torch.Tensor):\n    return torch.view_as_real(t.resolve_conj()) if t.is_complex() else t\n\n\n"
 
 
@@ -166,3 +174,15 @@ def test_half_of_a_whole_spectrum_decides_its_istft(tenon, tmp_path):
     torch.jit.trace(Istft(), (z,)).save(str(tmp_path / "model.pt"))
     numpy.save(tmp_path / "z.npy", z.numpy())
     assert "verified" in tenon_run(tenon, "verify", tmp_path / "model.pt", "--input", tmp_path / "z.npy")
+
+
+def test_many_writes_to_parts_take_no_time_for_each_choice_of_them(tenon, tmp_path):
+    def turned(x):
+        z = torch.complex(x, x * x)
+        for row in range(40):
+            z[row] = z[row] * 1j
+        return z
+
+    x = torch.randn(40, 3, generator=torch.Generator().manual_seed(4))
+    torch.jit.trace(turned, (x,)).save(str(tmp_path / "model.pt"))
+    assert "verified" in tenon_run(tenon, "verify", tmp_path / "model.pt", "--input", "f32[40,3]")
