@@ -3,6 +3,7 @@
 // twice.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/error.h"
 #include "converter/aten/complex_arithmetic.h"
@@ -115,29 +116,37 @@ Parts hermitian(Call& call, const Parts& z, bool is_upper) {
   const Ref above = triangle(z.real, false), beside = triangle(z.imag, false);
   return {triangle(z.real, true) + transpose(above, -1, -2), beside - transpose(beside, -1, -2)};
 }
+/// The tolerance that PyTorch takes of the size of a matrix, where the call gives none: the embedded one is
+/// twice as large.
+std::optional<double> tolerance_of_size(Call& call, const Ref& matrix) {
+  if (call.name != "linalg_pinv" && call.name != "linalg_matrix_rank") return std::nullopt;
+  for (const std::string_view given : {"atol", "rtol", "tol", "rcond"})
+    if (call.has(given)) return std::nullopt;
+  const Dim &rows = matrix.shape()[matrix.rank() - 2], &columns = matrix.shape().back();
+  if (!rows.is_known() || !columns.is_known())
+    throw unsupported("{} of complex matrices of open sizes without a tolerance", call.name);
+  const double unit = matrix.dtype() == DType::f64 ? 0x1p-52 : 0x1p-23;
+  return unit * static_cast<double>(std::max(rows.value(), columns.value()));
+}
+/// The operator on the embedded matrix.
 std::vector<AbstractValue> run_embedded(Call& call) {
   const std::string_view name = matrix_argument(call);
   Parts parts = parts_of(call.tensor(name));
-  if (call.name == "linalg_eigvalsh" || call.flag("hermitian", false))
-    parts = hermitian(call, parts,
-                      call.word("UPLO", "L").starts_with('U') || call.word("UPLO", "L").starts_with('u'));
-  // The embedded matrix is twice as large, and so would be the tolerance that its size decides.
-  const bool has_size =
-      parts.real.shape().back().is_known() && parts.real.shape()[parts.real.rank() - 2].is_known();
-  const bool is_open = (call.name == "linalg_pinv" || call.name == "linalg_matrix_rank") && has_size &&
-                       !call.has("atol") && !call.has("rtol") && !call.has("tol") && !call.has("rcond");
+  if (call.name == "linalg_eigvalsh" || call.flag("hermitian", false)) {
+    const std::string triangle = call.word("UPLO", "L");
+    parts = hermitian(call, parts, triangle == "U" || triangle == "u");
+  }
+  const AbstractValue matrix = tensor(call, embedded(parts));
+  const auto tolerance = tolerance_of_size(call, parts.real);
+  const bool is_hermitian = call.flag("hermitian", false);
   std::vector<Argument> own = taken_arguments(call);
+  if (tolerance)
+    return run_aten(
+        call.build, call.name, "atol_rtol_float",
+        {{"self", matrix}, {"rtol", AbstractValue(*tolerance)}, {"hermitian", AbstractValue(is_hermitian)}});
   for (Argument& a : own)
-    if (a.name == name) a.value = tensor(call, embedded(parts));
-  if (!is_open) return run_again(call, std::move(own));
-  std::erase_if(own, [&](const Argument& a) { return a.name != name && a.name != "hermitian"; });
-  const double longest = static_cast<double>(
-      std::max(parts.real.shape().back().value(), parts.real.shape()[parts.real.rank() - 2].value()));
-  const double unit = parts.real.dtype() == DType::f64 ? 0x1p-52 : 0x1p-23;
-  own.push_back({"rtol", AbstractValue(longest * unit)});
-  for (Argument& a : own)
-    if (a.name == name) a.name = "self";
-  return run_aten(call.build, call.name, "atol_rtol_float", std::move(own));
+    if (a.name == name) a.value = matrix;
+  return run_again(call, std::move(own));
 }
 
 Results of_matrix(Call& call) {
