@@ -26,7 +26,7 @@ Type type_of(const AbstractValue& d) {
 }
 
 bool all_zero(const Value* v) {
-  if (!v->is_constant() || !v->tensor().defined()) return false;
+  if (!v->is_constant() || !v->tensor().defined() || is_complex(v->dtype())) return false;
   bool zero = true;
   for_each_index(v->tensor().shape(),
                  [&](std::span<const std::int64_t> i) { zero &= v->tensor().get_double(i) == 0; });
