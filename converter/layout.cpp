@@ -207,18 +207,19 @@ bool is_read_in_time(const Places& written, const Places& read) {
   return ascends || same->first == written.first;
 }
 
-bool overwrites(const Places& written, const Places& read) {
+bool overwrites(const Places& written, const Places& read, ReadBy by_what) {
   constexpr std::int64_t most = std::int64_t{1} << 24;
   const auto [low, high] = written.range();
   const bool is_small = std::max({written.count(), read.count(), high - low}) < most;
-  if (!is_small || written.count() == 0 || is_read_in_time(written, read)) return false;
+  if (!is_small || written.count() == 0) return false;
+  if (by_what == ReadBy::element && is_read_in_time(written, read)) return false;
   constexpr std::int64_t none = -1;
   std::vector<std::int64_t> written_by(static_cast<std::size_t>(high - low + 1), none);
   std::int64_t element = 0;
   written.for_each(
       [&](std::int64_t place) { written_by[static_cast<std::size_t>(place - low)] = element++; });
   // What broadcasts to the result is read element by element: one may read what it writes itself.
-  const auto same = broadcast(read, written);
+  const auto same = by_what == ReadBy::element ? broadcast(read, written) : std::nullopt;
   bool shared = false;
   element = 0;
   (same ? *same : read).for_each([&](std::int64_t place) {
@@ -232,7 +233,7 @@ bool overwrites(const Places& written, const Places& read) {
 
 }  // namespace
 
-bool overwrites(const Placed& written, const Placed& read) {
+bool overwrites(const Placed& written, const Placed& read, ReadBy by_what) {
   if (!written.layout.offset || !read.layout.offset) return false;
   std::set<std::string> names;
   for (const Placed* p : {&written, &read})
@@ -245,7 +246,7 @@ bool overwrites(const Placed& written, const Placed& read) {
   for (const std::int64_t size : {5, 8}) {
     Bindings symbols;
     for (const std::string& name : names) symbols.emplace(name, size);
-    if (!overwrites(places_of(written, symbols), places_of(read, symbols))) return false;
+    if (!overwrites(places_of(written, symbols), places_of(read, symbols), by_what)) return false;
   }
   return true;
 }

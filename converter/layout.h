@@ -1,6 +1,7 @@
 // How the elements of a tensor lie in its memory, as PyTorch's strides say it, and the rules by which PyTorch
 // chooses strides. What depends on a size that is not known is not known: nullopt.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -39,10 +40,12 @@ struct Placed {
 };
 /// The layout that PyTorch's TensorIterator gives the result.
 std::optional<Layout> pointwise_layout(const Shape& result, std::span<const Placed> operands);
+/// What one element of a result is made of: the operand's element in the same place, or all of them.
+enum class ReadBy : std::uint8_t { element, all };
 /// True when an operator that writes element after element overwrites what it has yet to read: some places
-/// are of both, and neither are they the same ones nor is each read before it is written. False where that is
-/// not known.
-bool overwrites(const Placed& written, const Placed& read);
+/// are of both, and read by element neither are they the same ones nor is each read before it is written.
+/// False where that is not known.
+bool overwrites(const Placed& written, const Placed& read, ReadBy);
 /// What memory_format=torch.preserve_format gives a copy.
 std::optional<Layout> layout_of_copy(const Shape&, const Layout&);
 

@@ -67,7 +67,7 @@ Results maybe_view(Call& call, const Ref& value) {
 
 Results real(Call& call) { return call.build.view(call.tensor_ptr("self"), Real{}); }
 Results imag(Call& call) { return call.build.view(call.tensor_ptr("self"), Imag{}); }
-Results abs_op(Call& call) { return size_of(self_of(call)); }
+Results abs_op(Call& call) { return modulus(self_of(call)); }
 Results conj(Call& call) { return maybe_view(call, complex(conjugate(self_of(call)))); }
 Results conj_physical(Call& call) { return complex(conjugate(self_of(call))); }
 /// Conjugated, and the two last axes swapped.
@@ -84,21 +84,21 @@ Results view_as_real(Call& call) {
   return maybe_view(call, concat(parts, static_cast<std::int64_t>(shape.size()) - 1));
 }
 
-Parts scaled(Call& call, const Parts& z) {
+Parts times_alpha(Call& call, const Parts& z) {
   const double alpha = call.number("alpha", 1);
   return alpha == 1 ? z : z * z.real.literal(alpha);
 }
 Results add(Call& call) {
   const Operands x(call, {"self", "other"});
-  return complex(x.parts[0] + scaled(call, x.parts[1]));
+  return complex(x.parts[0] + times_alpha(call, x.parts[1]));
 }
 Results sub(Call& call) {
   const Operands x(call, {"self", "other"});
-  return complex(x.parts[0] - scaled(call, x.parts[1]));
+  return complex(x.parts[0] - times_alpha(call, x.parts[1]));
 }
 Results rsub(Call& call) {
   const Operands x(call, {"self", "other"});
-  return complex(x.parts[1] - scaled(call, x.parts[0]));
+  return complex(x.parts[1] - times_alpha(call, x.parts[0]));
 }
 Results mul(Call& call) {
   const Operands x(call, {"self", "other"});
@@ -176,7 +176,7 @@ Results multilinear(Call& call) {
         d = call.build.tensor(cast(dtype, x));
       }
     });
-    const Ref y = call.build.read(*run_again(call, std::move(own)).at(0).get<TensorPtr>());
+    const Ref y = first_of(call, run_again(call, std::move(own)));
     Ref& sum = sums[imaginary % 4];
     sum = sum ? sum + y : y;
   }
@@ -191,7 +191,7 @@ Results on_sizes(Call& call) {
   if (dtype && is_complex(*dtype)) std::erase_if(own, [](const Argument& a) { return a.name == "dtype"; });
   const DType part = dtype && is_complex(*dtype) ? real_dtype(*dtype) : part_dtype(own);
   for_each_tensor(own, [&](AbstractValue& d) {
-    d = call.build.tensor(size_of(parts_in(call.build.read(*d.get<TensorPtr>()), part)));
+    d = call.build.tensor(modulus(parts_in(call.build.read(*d.get<TensorPtr>()), part)));
   });
   return Results::many(run_again(call, std::move(own)));
 }
@@ -215,8 +215,8 @@ Results ne(Call& call) { return logical_not(eq(call).fresh.at(0)); }
 Ref is_nan(const Parts& z) { return logical_or(apply(IsNan{}, {z.real}), apply(IsNan{}, {z.imag})); }
 Results isclose_op(Call& call) {
   const Operands x(call, {"self", "other"});
-  const Ref away = size_of(x.parts[0] - x.parts[1]);
-  const Ref allowed = size_of(x.parts[1]) * call.number("rtol", 1e-5) + call.number("atol", 1e-8);
+  const Ref away = modulus(x.parts[0] - x.parts[1]);
+  const Ref allowed = modulus(x.parts[1]) * call.number("rtol", 1e-5) + call.number("atol", 1e-8);
   Ref close = logical_or(eq(call).fresh.at(0), logical_and(apply(IsFinite{}, {away}), away <= allowed));
   if (call.flag("equal_nan", false))
     close = logical_or(close, logical_and(is_nan(x.parts[0]), is_nan(x.parts[1])));

@@ -14,12 +14,12 @@ Parts operator*(const Parts& a, const Parts& b) {
 Parts operator*(const Parts& a, const Ref& b) { return {a.real * b, a.imag * b}; }
 Parts operator/(const Parts& a, const Ref& b) { return {a.real / b, a.imag / b}; }
 Parts operator/(const Parts& a, const Parts& b) {
-  const Ref size = size_of(b);
+  const Ref size = modulus(b);
   const Parts direction = conjugate(b) / size;
   return a * direction / size;
 }
 Parts conjugate(const Parts& z) { return {z.real, -z.imag}; }
-Ref size_of(const Parts& z) { return apply(Hypot{}, {z.real, z.imag}); }
+Ref modulus(const Parts& z) { return apply(Hypot{}, {z.real, z.imag}); }
 
 Operands::Operands(Call& call, std::initializer_list<std::string_view> names) {
   std::vector<AbstractValue> given;
@@ -57,6 +57,10 @@ DType part_dtype(const std::vector<Argument>& arguments) {
 
 std::vector<AbstractValue> run_again(Call& call, std::vector<Argument> arguments) {
   return run_aten(call.build, call.name, call.overload, std::move(arguments));
+}
+
+Ref first_of(Call& call, const std::vector<AbstractValue>& results) {
+  return call.build.read(*results.at(0).get<TensorPtr>());
 }
 
 }  // namespace tenon::converter

@@ -16,7 +16,7 @@ Parts operator/(const Parts&, const Parts&);
 Parts operator/(const Parts&, const Ref& real);
 Parts conjugate(const Parts&);
 /// The absolute value.
-Ref size_of(const Parts&);
+Ref modulus(const Parts&);
 
 /// The operands of a call as parts of one dtype; which of them are real.
 struct Operands {
@@ -51,6 +51,8 @@ std::vector<Argument> taken_arguments(Call&);
 DType part_dtype(const std::vector<Argument>&);
 /// The operator of a call on other arguments.
 std::vector<AbstractValue> run_again(Call&, std::vector<Argument>);
+/// The first result, a tensor.
+Ref first_of(Call&, const std::vector<AbstractValue>& results);
 
 /// Handlers of complex operands alone: no table of those of all operands.
 using ComplexEntries = std::span<const AtenEntry>;

@@ -27,7 +27,7 @@ Parts over_i(const Parts& z) { return {z.imag, -z.real}; }
 Parts negative(const Parts& z) { return {-z.real, -z.imag}; }
 
 Parts square_of(const Parts& z) { return z * z; }
-Parts sqrt_of(const Parts& z) { return of_angle(sqrt(size_of(z)), angle_of(z) * 0.5); }
+Parts sqrt_of(const Parts& z) { return of_angle(sqrt(modulus(z)), angle_of(z) * 0.5); }
 Parts rsqrt_of(const Parts& z) { return one(z) / sqrt_of(z); }
 Parts reciprocal_of(const Parts& z) { return one(z) / z; }
 Parts exp_of(const Parts& z) {
@@ -39,9 +39,9 @@ Parts expm1_of(const Parts& z) {
   const Ref half = sin(z.imag * 0.5);
   return {expm1(z.real) * cos(z.imag) - half * half * 2.0, exp(z.real) * sin(z.imag)};
 }
-Parts log_of(const Parts& z) { return {log(size_of(z)), angle_of(z)}; }
-Parts log2_of(const Parts& z) { return {log2(size_of(z)), angle_of(z) * std::numbers::log2e}; }
-Parts log10_of(const Parts& z) { return {log10(size_of(z)), angle_of(z) * std::numbers::log10e}; }
+Parts log_of(const Parts& z) { return {log(modulus(z)), angle_of(z)}; }
+Parts log2_of(const Parts& z) { return {log2(modulus(z)), angle_of(z) * std::numbers::log2e}; }
+Parts log10_of(const Parts& z) { return {log10(modulus(z)), angle_of(z) * std::numbers::log10e}; }
 Parts log1p_of(const Parts& z) {
   return {log1p(z.real * (z.real + 2.0) + z.imag * z.imag) * 0.5, atan2(z.imag, z.real + 1.0)};
 }
@@ -103,7 +103,7 @@ Parts but_at_zero(const Parts& z, const Parts& f, double number) {
   const Ref is_zero = logical_and(equal(z.real, z.real.literal(0.0)), equal(z.imag, z.imag.literal(0.0)));
   return {where(is_zero, f.real.literal(number), f.real), where(is_zero, f.imag.literal(0.0), f.imag)};
 }
-Parts sgn_of(const Parts& z) { return but_at_zero(z, z / size_of(z), 0); }
+Parts sgn_of(const Parts& z) { return but_at_zero(z, z / modulus(z), 0); }
 Parts sinc_of(const Parts& z) {
   const Parts angle{z.real * std::numbers::pi, z.imag * std::numbers::pi};
   return but_at_zero(z, sin_of(angle) / angle, 1);
@@ -134,7 +134,7 @@ Results pow_op(Call& call) {
   const Parts z = self_of(call);
   if (exponent == 2) return complex(square_of(z));
   if (exponent == 0.5) return complex(sqrt_of(z));
-  return complex(of_angle(pow(size_of(z), z.real.literal(exponent)), angle_of(z) * exponent));
+  return complex(of_angle(pow(modulus(z), z.real.literal(exponent)), angle_of(z) * exponent));
 }
 
 constexpr AtenEntry function_table[] = {

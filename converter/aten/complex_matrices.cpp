@@ -15,15 +15,12 @@ namespace tenon::converter {
 
 namespace {
 
-Ref read(Call& call, const std::vector<AbstractValue>& results) {
-  return call.build.read(*results.at(0).get<TensorPtr>());
-}
 AbstractValue tensor(Call& call, const Ref& x) { return AbstractValue(call.build.tensor(x)); }
 
 /// beta * added + alpha * product; factors that the call does not have are 1.
 Results sum_with(Call& call, const AbstractValue& added, const Ref& product, std::string_view beta,
                  std::string_view alpha) {
-  const auto scaled = [&](const AbstractValue& x, std::string_view factor) {
+  const auto multiplied = [&](const AbstractValue& x, std::string_view factor) {
     if (factor.empty() || !call.has(factor)) return x;
     const AbstractValue& by = call.value(factor);
     const auto number = known_real(by);
@@ -32,9 +29,9 @@ Results sum_with(Call& call, const AbstractValue& added, const Ref& product, std
     return run_aten(call.build, "mul", by.is_tensor() ? "Tensor" : "Scalar", {{"self", x}, {"other", by}})
         .at(0);
   };
-  return read(call,
-              run_aten(call.build, "add", "Tensor",
-                       {{"self", scaled(added, beta)}, {"other", scaled(tensor(call, product), alpha)}}));
+  return first_of(call, run_aten(call.build, "add", "Tensor",
+                                 {{"self", multiplied(added, beta)},
+                                  {"other", multiplied(tensor(call, product), alpha)}}));
 }
 
 struct Product {
@@ -42,9 +39,9 @@ struct Product {
   std::string_view first, second;  // how the operator calls them
 };
 Ref product_of(Call& call, const Product& p) {
-  return read(call,
-              run_aten(call.build, p.name, "",
-                       {{std::string(p.first), call.value(p.a)}, {std::string(p.second), call.value(p.b)}}));
+  return first_of(
+      call, run_aten(call.build, p.name, "",
+                     {{std::string(p.first), call.value(p.a)}, {std::string(p.second), call.value(p.b)}}));
 }
 Results addmm(Call& call) {
   return sum_with(call, call.value("self"), product_of(call, {"mm", "mat1", "mat2", "self", "mat2"}), "beta",
@@ -71,12 +68,12 @@ template <bool divides>
 Results addc(Call& call) {
   const auto product = run_aten(call.build, divides ? "div" : "mul", "Tensor",
                                 {{"self", call.value("tensor1")}, {"other", call.value("tensor2")}});
-  return sum_with(call, call.value("self"), read(call, product), "", "value");
+  return sum_with(call, call.value("self"), first_of(call, product), "", "value");
 }
 Results linear(Call& call) {
   const AbstractValue weight = run_aten(call.build, "mT", "", {{"self", call.value("weight")}}).at(0);
   const Ref product =
-      read(call, run_aten(call.build, "matmul", "", {{"self", call.value("input")}, {"other", weight}}));
+      first_of(call, run_aten(call.build, "matmul", "", {{"self", call.value("input")}, {"other", weight}}));
   return call.has("bias") ? sum_with(call, call.value("bias"), product, "", "") : Results(product);
 }
 
@@ -110,8 +107,8 @@ std::string_view matrix_argument(Call& call) {
 Parts hermitian(Call& call, const Parts& z, bool is_upper) {
   const auto triangle = [&](const Ref& x, bool with_diagonal) {
     const Dim from(with_diagonal ? 0 : is_upper ? 1 : -1);
-    return read(call, run_aten(call.build, is_upper ? "triu" : "tril", "",
-                               {{"self", tensor(call, x)}, {"diagonal", AbstractValue(from)}}));
+    return first_of(call, run_aten(call.build, is_upper ? "triu" : "tril", "",
+                                   {{"self", tensor(call, x)}, {"diagonal", AbstractValue(from)}}));
   };
   const Ref above = triangle(z.real, false), beside = triangle(z.imag, false);
   return {triangle(z.real, true) + transpose(above, -1, -2), beside - transpose(beside, -1, -2)};
@@ -151,16 +148,16 @@ std::vector<AbstractValue> run_embedded(Call& call) {
 
 Results of_matrix(Call& call) {
   std::vector<AbstractValue> results = run_embedded(call);
-  results[0] = tensor(call, complex(parts_of_embedded(read(call, results))));
+  results[0] = tensor(call, complex(parts_of_embedded(first_of(call, results))));
   return Results::many(std::move(results));
 }
 /// Values in order, each of which comes twice.
 Results every_second(Call& call) {
-  const Ref twice = read(call, run_embedded(call));
+  const Ref twice = first_of(call, run_embedded(call));
   return slice(twice, static_cast<std::int64_t>(twice.rank()) - 1, Dim(0), twice.shape().back(), 2);
 }
 Results rank_op(Call& call) {
-  const Ref twice = read(call, run_embedded(call));
+  const Ref twice = first_of(call, run_embedded(call));
   return apply(FloorDiv{}, {twice, twice.literal(2)});
 }
 /// [[A, -B], [B, A]] [x; y] = [b; c] for (A + i B) (x + i y) = b + i c.
@@ -179,7 +176,7 @@ Results solve(Call& call) {
       argument.value = tensor(call, concat(std::array{x.parts[1].real, x.parts[1].imag}, axis));
   }
   std::vector<AbstractValue> results = run_again(call, std::move(own));
-  const Ref both = read(call, results);
+  const Ref both = first_of(call, results);
   const auto along = static_cast<std::int64_t>(both.rank()) - (is_vector ? 1 : 2);
   const Dim rows = a.shape().back(), all = both.shape()[static_cast<std::size_t>(along)];
   results[0] = tensor(call, complex({slice(both, along, Dim(0), rows), slice(both, along, rows, all)}));

@@ -14,13 +14,13 @@ namespace tenon::converter {
 namespace {
 
 /// Tensors of complex numbers, in lists too, of those of their parts.
-AbstractValue joined(Builder& build, const AbstractValue& real, const AbstractValue& imag) {
+AbstractValue of_both(Builder& build, const AbstractValue& real, const AbstractValue& imag) {
   if (const auto* t = real.get<TensorPtr>())
     return build.tensor(complex({build.read(*t), build.read(*imag.get<TensorPtr>())}));
   const auto *reals = items_of(real), *imags = items_of(imag);
   if (!reals) return real;
   std::vector<AbstractValue> items;
-  for (std::size_t i = 0; i < reals->size(); ++i) items.push_back(joined(build, (*reals)[i], (*imags)[i]));
+  for (std::size_t i = 0; i < reals->size(); ++i) items.push_back(of_both(build, (*reals)[i], (*imags)[i]));
   return list_of(std::move(items));
 }
 
@@ -54,7 +54,7 @@ Results apart(Call& call) {
     results[is_imag] = run_again(call, std::move(own));
   }
   for (std::size_t i = 0; i < results[0].size(); ++i)
-    results[0][i] = joined(call.build, results[0][i], results[1][i]);
+    results[0][i] = of_both(call.build, results[0][i], results[1][i]);
   return Results::many(std::move(results[0]));
 }
 
@@ -88,10 +88,8 @@ template <bool both>
 Results of_parts(Call& call) {
   const Parts z = self_of(call);
   const auto holds = [&](const Ref& part) {
-    return call.build.read(
-        *run_aten(call.build, call.name, call.overload, {{"self", AbstractValue(call.build.tensor(part))}})
-             .at(0)
-             .get<TensorPtr>());
+    return first_of(call, run_aten(call.build, call.name, call.overload,
+                                   {{"self", AbstractValue(call.build.tensor(part))}}));
   };
   return both ? logical_and(holds(z.real), holds(z.imag)) : logical_or(holds(z.real), holds(z.imag));
 }
@@ -116,8 +114,7 @@ Results filled(Call& call) {
       number = parts_of(call.build.read(*t));
       a.value = AbstractValue(0.0);
     }
-  const auto results = run_again(call, std::move(own));
-  const Ref real = call.build.read(*results.at(0).get<TensorPtr>());
+  const Ref real = first_of(call, run_again(call, std::move(own)));
   if (!is_complex_result) return real;
   if (!number) return complex({real, zeros_like(real)});
   const auto everywhere = [&](const Ref& x) { return expand(cast(real.dtype(), x), real.shape()); };
@@ -125,7 +122,7 @@ Results filled(Call& call) {
 }
 
 /// Variances of both parts add up.
-Results spread(Call& call) {
+Results variance(Call& call) {
   const bool is_root = call.name.starts_with("std"), has_mean = call.name.ends_with("_mean");
   const Parts z = self_of(call);
   const std::vector<Argument> given = taken_arguments(call);
@@ -136,7 +133,7 @@ Results spread(Call& call) {
       std::erase_if(own, [](const Argument& a) { return a.name == "correction" || a.name == "unbiased"; });
     for (Argument& a : own)
       if (a.name == "self") a.value = call.build.tensor(part);
-    return call.build.read(*run_aten(call.build, name, overload, std::move(own)).at(0).get<TensorPtr>());
+    return first_of(call, run_aten(call.build, name, overload, std::move(own)));
   };
   Ref both = run("var", call.overload, z.real, true) + run("var", call.overload, z.imag, true);
   if (is_root) both = sqrt(both);
@@ -216,10 +213,10 @@ constexpr AtenEntry movement_table[] = {
     {"new_zeros", filled},
     {"new_ones", filled},
     {"new_full", filled},
-    {"var", spread},
-    {"std", spread},
-    {"var_mean", spread},
-    {"std_mean", spread},
+    {"var", variance},
+    {"std", variance},
+    {"var_mean", variance},
+    {"std_mean", variance},
 };
 
 }  // namespace

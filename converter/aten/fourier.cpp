@@ -253,6 +253,13 @@ Ref window_of(Call& call, std::int64_t n_fft, DType dtype) {
   return pad(window, {Dim(before), Dim(n_fft - length - before)});
 }
 
+/// The numbers in the dtype that they and the window of the call have in common.
+std::vector<Ref> meet_window(Call& call, std::vector<Ref> numbers) {
+  if (const Ref window = call.optional_tensor("window"); window && !is_complex(window.dtype()))
+    for (Ref& x : numbers) x = cast(promote_types(x.dtype(), window.dtype()), x);
+  return numbers;
+}
+
 Ref padded_ends(const Ref& x, std::int64_t by, const std::string& mode) {
   Pad op{.pads = Shape(2 * x.rank(), Dim(0))};
   op.pads[x.rank() - 1] = op.pads.back() = Dim(by);
@@ -285,6 +292,7 @@ Results stft(Call& call) {
   const bool of_complex = is_complex(given.dtype()), batched = given.rank() == 2;
   std::vector<Ref> parts = {of_complex ? parts_of(given).real : as_real(given)};
   if (of_complex) parts.push_back(parts_of(given).imag);
+  parts = meet_window(call, std::move(parts));
   const std::int64_t n_fft = call.integer("n_fft");
   const std::int64_t hop = call.has("hop_length") ? call.integer("hop_length") : n_fft / 4;
   if (call.flag("align_to_window", false)) throw unsupported("stft with align_to_window");
@@ -342,6 +350,7 @@ Results istft(Call& call) {
   } else {
     parts = {scaled(real_transform(z, 2, Dim(n_fft), true), scale, Dim(n_fft))};
   }
+  parts = meet_window(call, std::move(parts));
   const Ref window = window_of(call, n_fft, parts[0].dtype());
   const Ref weight = overlapped(expand(window * window, {Dim(1), parts[0].shape()[1], Dim(n_fft)}), hop);
   const bool center = call.flag("center", true);

@@ -148,15 +148,26 @@ std::vector<AbstractValue> targets_of(const Spelling& spelling, std::vector<Argu
   return targets;
 }
 
+/// Of products, but for what they are added to, each element of the result reads many.
+ReadBy read_by(std::string_view operation, std::string_view argument) {
+  constexpr std::string_view products[] = {"mm", "bmm", "matmul", "mv", "dot", "vdot"};
+  constexpr std::string_view sums[] = {"addmm", "addmv", "addbmm", "baddbmm"};
+  const auto is_one_of = [&](const auto& names) {
+    return std::find(std::begin(names), std::end(names), operation) != std::end(names);
+  };
+  return is_one_of(products) || (is_one_of(sums) && argument != "self") ? ReadBy::all : ReadBy::element;
+}
+
 /// An operand that shares memory with what is written: PyTorch says nothing of the order of reads and writes.
-void check_order(const std::vector<AbstractValue>& targets, const std::vector<Argument>& arguments) {
+void check_order(const std::vector<AbstractValue>& targets, const Call& call) {
   for (const AbstractValue& target : targets)
-    for (const Argument& a : arguments) {
+    for (const Argument& a : call.arguments()) {
       const auto *to = target.get<TensorPtr>(), *from = a.value.get<TensorPtr>();
       if (!to || !from || (*to)->buffer != (*from)->buffer || !(*to)->layout || !(*from)->layout) continue;
       // Read before anything is written: a number, and what is cast.
       if ((a.name == "value" && (*from)->rank() == 0) || (*to)->dtype() != (*from)->dtype()) continue;
-      if (overwrites({(*to)->shape(), *(*to)->layout}, {(*from)->shape(), *(*from)->layout}))
+      if (overwrites({(*to)->shape(), *(*to)->layout}, {(*from)->shape(), *(*from)->layout},
+                     read_by(call.name, a.name)))
         throw unsupported(
             "an in-place write to memory that argument {} is read from at other places: their order "
             "would count",
@@ -240,7 +251,7 @@ std::vector<AbstractValue> run_aten(Builder& build, std::string_view name, std::
   if (form->is_copy)
     for (AbstractValue& d : results) d = copied(build, d);
   if (!form->spelling) return results;
-  check_order(targets, call.arguments());
+  check_order(targets, call);
   put(call, *form->spelling, targets, results);
   return targets;
 }

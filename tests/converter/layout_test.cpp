@@ -10,6 +10,7 @@ struct Case {
   const char* what;
   Placed written, read;
   bool overwrites;
+  ReadBy by = ReadBy::element;
 };
 
 const Dim n = Dim::symbol("N");
@@ -30,10 +31,12 @@ const Case cases[] = {
     {"columns of any number of rows", {{n, 3}, {{4, 1}, 1}}, {{n, 3}, {{4, 1}, 0}}, true},
     {"halves of any size", {{n}, {{1}, 0}}, {{n}, {{1}, n}}, false},
     {"an offset that is not known", {{5}, {{1}, std::nullopt}}, {{5}, {{1}, 0}}, false},
+    {"a.addmm_(a, b)", {{3, 3}, {{3, 1}, 0}}, {{3, 3}, {{3, 1}, 0}}, true, ReadBy::all},
+    {"mm(b[0], c, out=b[1])", {{3, 3}, {{3, 1}, 9}}, {{3, 3}, {{3, 1}, 0}}, false, ReadBy::all},
 };
 
 TEST(Layout, WhatIsReadLaterThanItIsWrittenIsOverwritten) {
-  for (const Case& c : cases) EXPECT_EQ(overwrites(c.written, c.read), c.overwrites) << c.what;
+  for (const Case& c : cases) EXPECT_EQ(overwrites(c.written, c.read, c.by), c.overwrites) << c.what;
 }
 
 }  // namespace
