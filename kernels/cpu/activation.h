@@ -2,7 +2,7 @@
 #pragma once
 #include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/math_activation.h"
-#include "kernels/cpu/math_error.h"
+#include "kernels/cpu/math_gelu.h"
 
 namespace tenon::cpu::TENON_ISA {
 

@@ -241,3 +241,24 @@ show_doubles("pow: (2 artanh(s) - 2 s - 2/3 s^3) / (s^5 ln 2) in s^2, as in log"
 for k in (1, 3):
     exact = 2 / mpmath.log(2) / k
     print(f"// 2 / ({k} ln 2) =", float(exact).hex(), "+", float(exact - mpf(float(exact))).hex())
+
+
+def show_pieces(name, f, width=0.39, degree=4, saturated=15):
+    """f(x), which goes from 0 to 1, near each multiple of the width: polynomials of x / width - n for n in [-16, 15], whose
+    largest |x * error| is almost minimal. From `saturated` on they are 0 and 1. A line for each power, the lowest first,
+    in the order of the low five bits of n."""
+    pieces, worst = {}, 0.0
+    for n in range(-16, 16):
+        if abs(n) >= saturated:
+            pieces[n] = [float(n > 0)] + [0.0] * degree
+            continue
+        piece = np.vectorize(lambda t, n=n: f((n + t) * width))
+        error, pieces[n], _ = fit(piece, -0.5, 0.5, degree, weight=lambda t, n=n: np.maximum(np.abs(n + t) * width, 0.5))
+        worst = max(worst, error)
+    pieces[0] = [0.5] + [c * (abs(c) > 1e-12) for c in pieces[0][1:]]
+    show(name, worst, *([pieces[n - 32 if n > 15 else n][k] for n in range(31, -1, -1)] for k in range(degree + 1)))
+
+
+show_pieces("gelu: the normal distribution", lambda x: math.erfc(-x / math.sqrt(2)) / 2)
+show_pieces("gelu_tanh: its approximation by tanh",
+            lambda x: (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2)

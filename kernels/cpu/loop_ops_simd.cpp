@@ -7,6 +7,7 @@
 #include "kernels/cpu/math_activation.h"
 #include "kernels/cpu/math_angles.h"
 #include "kernels/cpu/math_error.h"
+#include "kernels/cpu/math_gelu.h"
 #include "kernels/cpu/math_hyperbolic.h"
 #include "kernels/cpu/math_power.h"
 #include "kernels/cpu/math_rounding.h"

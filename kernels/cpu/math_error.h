@@ -1,6 +1,6 @@
 // The error function and its kin on vectors of floats. The coefficients come from fit_math.py.
 //
-// Largest errors, as in math.h: erf 5.1 · erfc 6.8 · erfinv 3 · gelu 2e-6 absolute for |x| <= 10
+// Largest errors, as in math.h: erf 5.1 · erfc 6.8 · erfinv 3
 #pragma once
 #include "kernels/cpu/math.h"
 
@@ -14,10 +14,6 @@ static TENON_INLINE vf verf(vf whole) {
       polynomial(s, 2.0259101e-06f, 0.0002846882f, 0.0038081706f, 0.052875474f, 0.1915505f, 1.1283791f);
   const vf q = polynomial(s, 3.7831847e-05f, 0.0011707285f, 0.015055107f, 0.1145597f, 0.50308985f, 1.0f);
   return vabs(whole) > saturated ? with_sign_of(broadcast(1.0f), whole) : clamp(x * p / q, -1.0f, 1.0f);
-}
-static TENON_INLINE vf vgelu(vf x) {
-  const vf half = 0.5f * x;
-  return half * verf(x * 0.707106781f) + half;
 }
 
 /// erfc(x) = exp(-x^2) times a smooth function; x^2 is a square that is exact and a rest.
