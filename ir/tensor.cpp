@@ -8,13 +8,13 @@
 #include <cstring>
 #include <new>
 
+#include "base/alignment.h"
 #include "base/environment.h"
 #include "base/text.h"
 #include "ir/element.h"
 
 namespace tenon {
 namespace {
-constexpr std::align_val_t alignment{64};
 constexpr std::size_t address_space = std::size_t{1} << 47;
 
 std::size_t bytes_of(DType dtype, std::span<const std::int64_t> shape) {
@@ -29,14 +29,16 @@ std::size_t bytes_of(DType dtype, std::span<const std::int64_t> shape) {
 std::shared_ptr<const Storage> allocate(DType dtype, std::span<const std::int64_t> shape) {
   const std::size_t bytes = bytes_of(dtype, shape);
   auto storage = std::make_shared<Storage>();
+  const std::align_val_t alignment{alignment_of(bytes)};
   void* data = ::operator new(std::max<std::size_t>(bytes, 1), alignment, std::nothrow);
   if (!data)
     throw environment_error("there is no memory for a tensor {} of {} bytes",
                             tenon::type_string(dtype, shape), bytes);
-  storage->owner = std::shared_ptr<const void>(data, [has_texts = is_string(dtype)](const void* p) {
-    if (has_texts) forget_texts_in(static_cast<const std::byte*>(p));
-    ::operator delete(const_cast<void*>(p), alignment);
-  });
+  storage->owner =
+      std::shared_ptr<const void>(data, [alignment, has_texts = is_string(dtype)](const void* p) {
+        if (has_texts) forget_texts_in(static_cast<const std::byte*>(p));
+        ::operator delete(const_cast<void*>(p), alignment);
+      });
   storage->data = static_cast<std::byte*>(data);
   storage->bytes = bytes;
   if (is_string(dtype)) {

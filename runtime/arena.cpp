@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/alignment.h"
+
 namespace tenon {
 namespace {
 
@@ -11,21 +13,21 @@ struct Block {
   std::size_t begin, end, buffer;
 };
 
-std::size_t round_up(std::size_t offset, std::size_t multiple) {
-  return (offset + multiple - 1) / multiple * multiple;
+bool is_skewed(std::size_t bytes, const MemoryRules& rules) {
+  return rules.page_skew != 0 && bytes >= rules.page;
 }
 
 // The next place at another distance from page boundaries than that of the buffer before.
 std::size_t skewed(std::size_t offset, std::size_t bytes, std::size_t turn, const MemoryRules& rules) {
-  const std::size_t page = rules.page;
-  if (bytes < page || rules.page_skew == 0) return offset;
-  const std::size_t wanted = turn * rules.page_skew % page;
+  if (!is_skewed(bytes, rules)) return offset;
+  const std::size_t page = rules.page, wanted = turn * rules.page_skew % page;
   return offset + (wanted + page - offset % page) % page;
 }
 
 // Of blocks by address.
 std::size_t tightest_gap(const std::vector<Block>& taken, std::size_t bytes, std::size_t turn,
                          const MemoryRules& rules) {
+  const std::size_t multiple = is_skewed(bytes, rules) ? rules.page_skew : rules.alignment;
   std::size_t best = 0;
   std::size_t best_gap = std::numeric_limits<std::size_t>::max();
   std::size_t free_from = 0;
@@ -34,7 +36,7 @@ std::size_t tightest_gap(const std::vector<Block>& taken, std::size_t bytes, std
       best = free_from;
       best_gap = s.begin - free_from;
     }
-    free_from = std::max(free_from, round_up(s.end, rules.alignment));
+    free_from = std::max(free_from, aligned_up(s.end, multiple));
   }
   const bool found = best_gap != std::numeric_limits<std::size_t>::max();
   return found ? best : skewed(free_from, bytes, turn, rules);

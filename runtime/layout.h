@@ -12,8 +12,8 @@ struct MemoryRules {
   /// Rows of a multiple of this many bytes, in an order that is not row-major or where products read them,
   /// are kept `row_gap` bytes apart. 0: never.
   std::int64_t row_period = 0, row_gap = 0;
-  /// Each new buffer of a page or more begins this much further from a page boundary than the one before. A
-  /// multiple of the alignment; 0: anywhere.
+  /// Each new buffer of a page or more begins this much further from a page boundary than the one before; all
+  /// of them at a multiple of it. A multiple of the alignment that divides the page; 0: anywhere.
   std::size_t page = 4096, page_skew = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/alignment.h"
 #include "base/count.h"
 #include "base/environment.h"
 #include "base/error.h"
@@ -124,9 +125,8 @@ Node* Planner::plan_node(Node& node) {
 }
 
 void Planner::lay_out_buffers(Plan& plan) {
-  const auto aligned = [&](std::size_t bytes) {
-    return (bytes + device_.memory.alignment - 1) / device_.memory.alignment * device_.memory.alignment;
-  };
+  const std::size_t multiple = std::max(device_.memory.alignment, device_.memory.page_skew);
+  const auto aligned = [&](std::size_t bytes) { return aligned_up(bytes, multiple); };
   for (std::size_t i = 0; i < plan.steps.size(); ++i)
     for (const auto* tensors : {&plan.steps[i]->reads, &plan.steps[i]->writes})
       for (const PlannedTensor& t : *tensors) buffers_.touch(t, static_cast<int>(i));

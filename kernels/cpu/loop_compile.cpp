@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 
+#include "base/alignment.h"
 #include "base/error.h"
 #include "kernels/cpu/held_type.h"
 #include "kernels/cpu/loop_plan.h"
@@ -43,7 +44,7 @@ class Compiler {
           {operand.index_stride, operand.range, operand.from_end, load_op(operand.dtype) != nullptr});
     }
     // The worker's scratch begins with the operands' addresses, for the item and for the block.
-    plan_.scratch_bytes = (program.code.operands.size() * 2 * sizeof(std::byte*) + 63) / 64 * 64;
+    plan_.scratch_bytes = aligned_up(program.code.operands.size() * 2 * sizeof(std::byte*), line_bytes);
   }
 
   LoopPlan compile() {
@@ -58,6 +59,7 @@ class Compiler {
       compile_stages();
     }
     estimate_cost();
+    plan_.scratch_bytes = aligned_up(plan_.scratch_bytes, stream_skew);  // for the next worker's
     return std::move(plan_);
   }
 
@@ -228,10 +230,12 @@ class Compiler {
     return p;
   }
   long allocate(long bytes) {
-    const long offset = static_cast<long>(plan_.scratch_bytes);
-    // The extra lines keep registers of a power of two from sharing L1 sets and from false store forwarding.
-    plan_.scratch_bytes += static_cast<std::size_t>((bytes + 63) / 64 * 64 + 192);
-    return offset;
+    // A long register begins further from a page boundary than the one before: none share L1 sets.
+    const auto size = static_cast<std::size_t>(bytes);
+    const std::size_t multiple = size < 2 * stream_skew ? line_bytes : stream_skew;
+    const std::size_t offset = aligned_up(plan_.scratch_bytes, multiple);
+    plan_.scratch_bytes = offset + aligned_up(size, multiple) + (size % page_bytes == 0 ? stream_skew : 0);
+    return static_cast<long>(offset);
   }
   long values_in(bool has_p, bool has_q) const {
     return (has_p ? space().p_block : 1) * (has_q ? space().q_block : 1);

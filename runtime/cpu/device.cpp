@@ -1,6 +1,7 @@
 // The CPU as a device. What lowers which operator stands in the .cpp of each family of kernels.
 #include "runtime/device.h"
 
+#include "base/alignment.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/peak.h"
 #include "runtime/calls/loop.h"
@@ -46,13 +47,14 @@ const Device& cpu_device() {
   static constexpr std::array general = {GeneralLowering{"view", lower_view, is_view},
                                          GeneralLowering{"loop", lower_loop, is_loop},
                                          GeneralLowering{"reference", lower_reference, has_reference}};
-  // Rows of 2 KiB multiples, and buffers at one distance from page boundaries, meet in the same sets of L1.
+  // Rows of 2 KiB multiples, and buffers at one distance from page boundaries, meet in the same sets of L1;
+  // those a few lines further from one than others wait for stores (base/alignment.h).
   static const Device device{
       .name = "cpu",
       .lowerings = lowerings,
       .general = general,
       .knobs = {.threads = true},
-      .memory = {.row_period = 2048, .row_gap = 64, .page_skew = 192},
+      .memory = {.row_period = 2048, .row_gap = 64, .page_skew = stream_skew},
       .allocate = [](std::size_t bytes, Space) { return touched_host_memory(bytes); },
       .make_copy = make_copy,
       .hardware = [] { return fmt::format("{} | {}", cpu_name(), cpu::name(cpu::isa())); },

@@ -63,8 +63,15 @@ TEST(ArenaOfTheCpu, LaysBuffersThatLiveTogetherAtOtherDistancesFromPages) {
   const ArenaLayout plain = lay_out(together, {}), cpu = lay_out(together, cpu_device().memory);
   for (const std::size_t offset : plain.offsets) EXPECT_EQ(offset % 4096, 0u);
   EXPECT_EQ(cpu.offsets[0] % 4096, 0u);
-  EXPECT_EQ(cpu.offsets[1] % 4096, 192u);
-  EXPECT_EQ(cpu.offsets[2] % 4096, 384u);
+  EXPECT_EQ(cpu.offsets[1] % 4096, 512u);
+  EXPECT_EQ(cpu.offsets[2] % 4096, 1024u);
+}
+
+TEST(ArenaOfTheCpu, LaysNoLargeBufferAFewLinesFurtherFromPagesThanAnother) {
+  const std::vector<Lifetime> lives{
+      {65536, 0, 3}, {8192 + 64, 0, 1}, {16384 + 192, 1, 2}, {4096, 2, 3}, {64, 0, 3}};
+  const ArenaLayout cpu = lay_out(lives, cpu_device().memory);
+  for (std::size_t i = 0; i + 1 < lives.size(); ++i) EXPECT_EQ(cpu.offsets[i] % 512, 0u);
 }
 
 }  // namespace
