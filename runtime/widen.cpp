@@ -376,6 +376,16 @@ bool is_widened_from(const Value* value, DType type) {
   return node->is<Cast>() && node->input()->dtype() == type;
 }
 
+bool is_read_rounded(const Value& value, DType type) {
+  return std::ranges::all_of(value.uses(), [&](const Use& use) {
+    if (!use.node) return false;
+    if (use.node->is<Fused>()) return is_read_rounded(*use.node->region().parameter(use.index), type);
+    if (is_view(use.node->op())) return is_read_rounded(*use.node->output(), type);
+    const auto* const cast = use.node->as<Cast>();
+    return cast && cast->to == type;
+  });
+}
+
 const Value* widened_for(const Node& node, std::size_t operand) {
   const Node* const cast = node.input(operand)->node();
   const bool widens = cast && cast->is<Cast>() && cast->output()->dtype() == DType::f32 &&

@@ -28,4 +28,7 @@ const Value* widened_for(const Node& node, std::size_t operand = 0);
 /// Is this float32 value, as far as the graph shows, one of this smaller type in every element?
 bool is_widened_from(const Value* value, DType type);
 
+/// Do all that read the value round it to this type first?
+bool is_read_rounded(const Value& value, DType type);
+
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Scaled dot-product attention. 16-bit floats are computed in f32.
+// Scaled dot-product attention. 16-bit floats are computed in f32; what multiplies v may be rounded to them.
 #pragma once
 #include <optional>
 

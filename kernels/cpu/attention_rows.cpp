@@ -3,6 +3,7 @@
 #include "kernels/cpu/attention_rows.h"
 
 #include "kernels/cpu/math.h"
+#include "kernels/cpu/simd_half.h"
 #include "kernels/cpu/tile_kernel.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -66,6 +67,52 @@ void pack_values(const Attention& a, const float* v, long keys, float* packed) {
   }
 }
 
+long pairs(long n) { return (n + 1) / 2; }
+
+/// pack_keys of pairs: two elements of bfloat16 of a key are a word.
+void pack_key_pairs(const Attention& a, const float* k, long keys, float* packed) {
+  for (long key = 0; key < round_up(keys, panel_cols); key += VL) {
+    float* const panel = packed + key / panel_cols * panel_cols * pairs(a.size) + key % panel_cols;
+    for (long d = 0; d < a.size; d += 2 * VL) {
+      const long count = a.size - d < 2 * VL ? a.size - d : 2 * VL;
+      alignas(64) std::uint16_t halves[VL][2 * VL] = {};
+      for (long i = 0; i < VL && key + i < keys; i++)
+        narrow_row(k + (key + i) * a.k_strides.row + d, count, halves[i]);
+      vf rows[VL];
+      TENON_UNROLL
+      for (int i = 0; i < VL; i++) rows[i] = load(reinterpret_cast<const float*>(halves[i]));
+      transpose(rows);
+      TENON_UNROLL
+      for (int i = 0; i < VL; i++) {
+        if (i < pairs(count)) store(panel + (d / 2 + i) * panel_cols, rows[i]);
+      }
+    }
+  }
+}
+
+/// pack_values of pairs: two values that follow each other are a word.
+void pack_value_pairs(const Attention& a, const float* v, long keys, float* packed) {
+  for (long key = 0; key < keys; key += 2) {
+    const float* const from = v + key * a.v_strides.row;
+    for (long c = 0; c < attention_padded(a.value_size); c += VL) {
+      const long rest = a.value_size - c;
+      const int count = static_cast<int>(rest < 0 ? 0 : rest < VL ? rest : VL);
+      const vi low = widen(BF16::narrow(load_partial(from + c, count)));
+      const vi high =
+          key + 1 < keys ? widen(BF16::narrow(load_partial(from + a.v_strides.row + c, count))) : vi{};
+      store(packed + (c / panel_cols * pairs(keys) + key / 2) * panel_cols + c % panel_cols,
+            from_bits(low | high << 16));
+    }
+  }
+}
+
+/// The row as pairs of bfloat16 in its own place; what an odd one lacks is zero.
+void narrow_in_place(float* row, long n) {
+  auto* const halves = reinterpret_cast<std::uint16_t*>(row);
+  narrow_row(row, n, halves);
+  if (n % 2 == 1) halves[n] = 0;
+}
+
 /// scores += the mask of query i, for the first `keys` keys.
 void add_mask(const Attention& a, const Head& head, long i, long keys, float* scores) {
   const long offset = head.mask_offset + i * a.mask_strides.row;
@@ -120,9 +167,10 @@ float softmax_row(float* scores, long keys, long depth, float if_masked) {
   return 1.0f / hsum(sum[0] + sum[1]);
 }
 
-/// c[rows x panels * panel_cols] = a[rows x depth] * b (packed panels of `b_depth` rows).
-void multiply(int rows, const float* a, long a_stride, long depth, const float* b, long b_depth, long panels,
-              float* c, long c_stride) {
+/// c[rows x panels * panel_cols] = a[rows x depth] * b (packed panels of `b_depth` rows). Depths and strides
+/// count words: floats, or pairs of bfloat16.
+void multiply(TileForm form, int rows, const float* a, long a_stride, long depth, const float* b,
+              long b_depth, long panels, float* c, long c_stride) {
   long a_row[attention_tile_rows];
   long c_row[attention_tile_rows];
   for (int i = 0; i < rows; i++) {
@@ -141,7 +189,7 @@ void multiply(int rows, const float* a, long a_stride, long depth, const float* 
   tile.panels = panels;
   tile.c = c;
   tile.c_row = c_row;
-  tile_kernel(TileForm::f32, {.rows = rows, .vectors = panel_vectors, .is_uniform = true})(tile);
+  tile_kernel(form, {.rows = rows, .vectors = panel_vectors, .is_uniform = true})(tile);
 }
 
 void scale_row(const float* from, long n, float factor, float* to) {
@@ -153,8 +201,18 @@ void scale_row(const float* from, long n, float factor, float* to) {
 
 long keys_of_query(const Attention& a, long i) { return a.causal && i + 1 < a.keys ? i + 1 : a.keys; }
 
+/// What the scale is for queries of bfloat16, whose products with a power of two are exact. The scores have
+/// the rest.
+float scale_of_queries(const Attention& a) {
+  int exponent;
+  return !a.of_bf16 || __builtin_frexpf(a.scale, &exponent) == 0.5f ? a.scale : 1.0f;
+}
+
 /// Many rows: K and V are packed once, rows go through the register tile.
+template <bool OfBf16>
 void tiled(const Attention& a, const Head& head, const AttentionRows& rows, float* scratch) {
+  constexpr TileForm form = OfBf16 ? TileForm::bf16_dot : TileForm::f32;
+  const auto words = [](long n) { return OfBf16 ? pairs(n) : n; };
   const long padded_keys = attention_padded(a.keys);
   const long score_stride = padded_keys + 16;
   const long out_stride = attention_padded(a.value_size);
@@ -164,8 +222,9 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
   float* const k = result + attention_tile_rows * out_stride;
   float* const v = k + padded_keys * a.size;
   const long all_keys = keys_of_query(a, rows.end - 1);
-  pack_keys(a, head.k, all_keys, k);
-  pack_values(a, head.v, all_keys, v);
+  (OfBf16 ? pack_key_pairs : pack_keys)(a, head.k, all_keys, k);
+  (OfBf16 ? pack_value_pairs : pack_values)(a, head.v, all_keys, v);
+  const float query_scale = scale_of_queries(a), score_scale = a.scale / query_scale;
   const long count = rows.end - rows.begin;
   const long tiles = (count + tile_rows - 1) / tile_rows;
   for (long t = 0; t < tiles; t++) {
@@ -173,18 +232,23 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
     const int height = static_cast<int>(rows.begin + count * (t + 1) / tiles - first);
     const long keys = keys_of_query(a, first + height - 1);
     for (int i = 0; i < height; i++) {
-      scale_row(head.q + (first + i) * a.q_strides.row, a.size, a.scale, queries + i * a.size);
+      float* const query = queries + i * a.size;
+      scale_row(head.q + (first + i) * a.q_strides.row, a.size, query_scale, query);
+      if constexpr (OfBf16) narrow_in_place(query, a.size);
     }
-    multiply(height, queries, a.size, a.size, k, a.size, round_up(keys, panel_cols) / panel_cols, scores,
-             score_stride);
+    multiply(form, height, queries, a.size, words(a.size), k, words(a.size),
+             round_up(keys, panel_cols) / panel_cols, scores, score_stride);
     float inverse[attention_tile_rows];
     for (int i = 0; i < height; i++) {
       const long visible = keys_of_query(a, first + i);
-      add_mask(a, head, first + i, visible, scores + i * score_stride);
-      inverse[i] = softmax_row(scores + i * score_stride, visible, keys, scale_if_masked(a));
+      float* const row = scores + i * score_stride;
+      if (score_scale != 1.0f) scale_row(row, visible, score_scale, row);
+      add_mask(a, head, first + i, visible, row);
+      inverse[i] = softmax_row(row, visible, keys, scale_if_masked(a));
+      if constexpr (OfBf16) narrow_in_place(row, keys);
     }
-    multiply(height, scores, score_stride, keys, v, all_keys, round_up(a.value_size, panel_cols) / panel_cols,
-             result, out_stride);
+    multiply(form, height, scores, score_stride, words(keys), v, words(all_keys),
+             round_up(a.value_size, panel_cols) / panel_cols, result, out_stride);
     for (int i = 0; i < height; i++) {
       scale_row(result + i * out_stride, a.value_size, inverse[i],
                 head.out + (first + i) * a.out_strides.row);
@@ -272,7 +336,7 @@ void attention_rows(const Attention& a, const AttentionRows& rows, float* scratc
   } else if (rows.end - rows.begin <= 2) {
     direct(a, head, rows, scratch);
   } else {
-    tiled(a, head, rows, scratch);
+    (a.of_bf16 ? tiled<true> : tiled<false>)(a, head, rows, scratch);
   }
 }
 

@@ -1,9 +1,14 @@
-// Attention in f32, heads read and written where they lie.
+// Attention in f32, of bf16 where its result is rounded to it. Heads are read and written where they lie.
 #include "kernels/cpu/attention.h"
 
+#include <algorithm>
+#include <array>
+
 #include "ir/ops/attention.h"
+#include "kernels/cpu/row_gemm.h"
 #include "runtime/calls/attention.h"
 #include "runtime/cpu/step.h"
+#include "runtime/widen.h"
 
 namespace tenon {
 namespace {
@@ -30,6 +35,14 @@ class AttentionStep : public CpuStep {
   cpu::Attention call_;
 };
 
+// Rounding takes longer than it saves where queries are few.
+bool is_of_bf16(const Group& group, const AttentionCall& call) {
+  return call.shape.queries >= 32 && cpu::runs_dot_of_bf16() &&
+         is_read_rounded(*group.node().output(), DType::bf16) &&
+         std::ranges::all_of(std::array{call.q, call.k, call.v},
+                             [](const Value* v) { return is_widened_from(v, DType::bf16); });
+}
+
 void emit(Planner& planner, const Group& group, const AttentionCall& call) {
   PlacedAttention placed = place_attention(planner, group, call);
   cpu::Attention kernel{call.shape};
@@ -43,6 +56,7 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
     kernel.mask_key_stride = mask->strides()[3];
     (is_bool(mask->dtype()) ? bool_mask : float_mask) = mask->address();
   }
+  kernel.of_bf16 = is_of_bf16(group, call);
   kernel.schedule = planner.schedule();
   auto step = std::make_unique<AttentionStep>(kernel);
   step->q = placed.q.address();
@@ -60,7 +74,7 @@ std::vector<Candidate> lower_attention(const Planner& planner, const Group& grou
   if (!call || group.node().output()->dtype() != DType::f32) return {};
   const Work work = call->work();
   const CandidateInfo info{
-      .kernel = "attention",
+      .kernel = is_of_bf16(group, *call) ? "attention bf16" : "attention",
       .work = work,
       .seconds = estimate_copies(planner, *call) + planner.estimate(work.flops, work.bytes),
       .scratch_bytes = cpu::attention_scratch_bytes({call->shape}, planner.threads()),

@@ -1,10 +1,13 @@
 // Attention is softmax(scale * Q K^T + mask) V, for any sizes, strides and masks.
 #include "kernels/cpu/attention.h"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <random>
 #include <vector>
 
+#include "kernels/cpu/row_gemm.h"
 #include "tests/kernels/every_isa.h"
 
 namespace tenon::cpu {
@@ -76,13 +79,13 @@ std::vector<float> run(const Attention& a, int threads) {
   return out;
 }
 
-void expect_attention(const Attention& a) {
+void expect_attention(const Attention& a, double tolerance = 3e-6) {
   const std::vector<double> expected = reference(a);
   const std::vector<float> serial = run(a, 1);
   EXPECT_EQ(serial, run(a, 3));
   ASSERT_EQ(serial.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); i++) {
-    ASSERT_NEAR(static_cast<double>(serial[i]), expected[i], 3e-6)
+    ASSERT_NEAR(static_cast<double>(serial[i]), expected[i], tolerance)
         << a.queries << " queries, " << a.keys << " keys, at " << i;
   }
 }
@@ -126,6 +129,24 @@ TEST_P(AttentionOnIsa, OddSizesAndDifferentNumbersOfQueriesAndKeys) {
   expect_attention(FusedQkv(1, 2, 1, 300, 80, 130).a);
   expect_attention(FusedQkv(1, 1, 130, 3, 7, 5).a);
   expect_attention(FusedQkv(1, 1, 9, 1, 1, 1).a);
+}
+
+/// Weights are rounded to bfloat16, queries, keys and values are of it.
+void expect_attention_of_bf16(FusedQkv f) {
+  for (float& x : f.qkv) x = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffff0000u);
+  f.a.of_bf16 = true;
+  expect_attention(f.a, 0x1p-7);
+}
+
+TEST_P(AttentionOnIsa, MultipliesPairsOfBfloat16) {
+  if (!runs_dot_of_bf16()) GTEST_SKIP() << "no instruction for it";
+  for (const long rows : {1, 3, 16, 33, 197}) expect_attention_of_bf16(FusedQkv(2, 3, rows, rows, 64, 64));
+  for (const auto& [queries, keys] : {std::pair{5L, 77L}, {130L, 3L}, {9L, 1L}, {20L, 31L}})
+    for (const auto& [size, values] : {std::pair{40L, 24L}, {7L, 5L}, {1L, 1L}, {33L, 130L}})
+      expect_attention_of_bf16(FusedQkv(1, 2, queries, keys, size, values));
+  FusedQkv causal(1, 2, 40, 40, 17, 16);
+  causal.a.causal = true;
+  expect_attention_of_bf16(std::move(causal));
 }
 
 TEST_P(AttentionOnIsa, CausalQueriesSeeTheirPast) {

@@ -343,6 +343,35 @@ TEST(Widen, ProductsOfBatchesOfBfloat16) {
   }
 }
 
+// The CPU's kernel for bfloat16 rounds the weights, too: only where the result is rounded.
+TEST(Widen, AttentionOfBfloat16) {
+  constexpr std::string_view narrow =
+      R"(graph g(%q: bf16[2,3,40,24], %k: bf16[2,3,50,24], %v: bf16[2,3,50,17]) {
+  %1 = attention(%q, %k, %v) : bf16[2,3,40,17]
+  return %1
+}
+)";
+  constexpr std::string_view wide =
+      R"(graph g(%q: bf16[2,3,40,24], %k: bf16[2,3,50,24], %v: bf16[2,3,50,17]) {
+  %1 = cast(%q, to=f32) : f32[2,3,40,24]
+  %2 = cast(%k, to=f32) : f32[2,3,50,24]
+  %3 = cast(%v, to=f32) : f32[2,3,50,17]
+  %4 = attention(%1, %2, %3) : f32[2,3,40,17]
+  return %4
+}
+)";
+  for (const std::string_view text : {narrow, wide}) {
+    const auto graph = graph_of(text);
+    const auto inputs = inputs_of(*graph, {});
+    expect_same_on(text, inputs, text == narrow ? 2e-2 : 1e-5);
+    Session session(graph);
+    if (session.device().name != "cpu") continue;
+    const std::string plan = session.plan_for(inputs)->text();
+    const bool is_of_bf16 = plan.find("[attention bf16]") != std::string::npos;
+    EXPECT_EQ(is_of_bf16, text == narrow && cpu::runs_dot_of_bf16()) << plan;
+  }
+}
+
 TEST(Widen, KernelsOfTheCpuRunAllProductsAndPools) {
   const std::string text = with_floats(u_net, "bf16");
   const auto graph = graph_of(text);
