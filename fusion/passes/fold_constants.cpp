@@ -1,20 +1,23 @@
 // Nodes whose operands are all constant become weights.
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/environment.h"
 #include "base/error.h"
 #include "fusion/passes.h"
 #include "ir/evaluate.h"
+#include "ir/flops.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/logic.h"
+#include "ir/ops/math.h"
 #include "ir/random.h"
 
 namespace tenon {
 namespace {
 
 // A result may be as large as the weights it came from, each counted once; what is made from nothing stays
-// small.
+// small. What takes long to make may be larger.
 constexpr std::size_t free_bytes = 64 << 10;
 
 std::optional<std::size_t> bytes_of(const Type& t) {
@@ -47,17 +50,10 @@ bool is_matrix_of_codes(const Node& node) {
 
 bool foldable(const Node& node) {
   if (!node.regions().empty() || node.num_outputs() != 1 || draws_random(node)) return false;
-  if (is_matrix_of_codes(node)) return false;
-  for (const auto& [name, value] : node.op().attributes())
-    if (is_symbolic(value)) return false;
-  std::size_t in = 0;
-  std::unordered_set<const Storage*> seen;
-  for (const Value* v : node.inputs()) {
-    if (!v->is_constant() || !v->tensor().defined()) return false;
-    if (seen.insert(v->tensor().storage().get()).second) in += *bytes_of(v->type());
-  }
-  const auto out = bytes_of(node.output()->type());
-  return out && *out <= (takes_bits(node) ? free_bytes : std::max(in, free_bytes));
+  if (is_matrix_of_codes(node) || !bytes_of(node.output()->type())) return false;
+  const auto attributes = node.op().attributes();
+  return std::none_of(attributes.begin(), attributes.end(),
+                      [](const auto& a) { return is_symbolic(a.second); });
 }
 
 // Undefined where the operator refuses its operands: it refuses them again when it is run.
@@ -70,30 +66,108 @@ Tensor value_of(const Op& op, const std::vector<Tensor>& inputs) {
   }
 }
 
-void fold(Rewriter& rewriter) {
-  Region& body = rewriter.region();
-  for (auto it = body.nodes().begin(); it != body.nodes().end();) {
-    Node* node = (it++)->get();
-    if (!foldable(*node) || !rewriter.allowed("fold_constant", *node)) continue;
+// What is made of weights, and is no weight itself.
+struct Made {
+  const Node* node;
+  double flops;  // to make it, and what it is made of
+  int depth;     // 0: of weights
+  Tensor value;  // undefined: not computed yet
+};
+
+class Folding {
+ public:
+  explicit Folding(Rewriter& rewriter) : rewriter_(rewriter) {}
+
+  void run() {
+    Region& body = rewriter_.region();
+    for (auto it = body.nodes().begin(); it != body.nodes().end();) {
+      Node* node = (it++)->get();
+      auto made = make(*node);
+      if (!made) continue;
+      const bool folds = (is_small(*made) || pays(*made)) && rewriter_.allowed("fold_constant", *node);
+      if (folds && replace(*node, *made)) continue;
+      if (bytes(*node) <= most_kept) made_.emplace(node->output(), std::move(*made));
+    }
+  }
+
+ private:
+  static constexpr std::size_t most_kept = 64 << 20;
+
+  static std::size_t bytes(const Node& node) { return *bytes_of(node.output()->type()); }
+
+  std::optional<Made> make(const Node& node) const {
+    constexpr int deepest = 100;
+    if (!foldable(node)) return std::nullopt;
+    Made m{&node, flops(node), 0, {}};
+    for (const Value* v : node.inputs()) {
+      if (v->is_constant() && v->tensor().defined()) continue;
+      const auto found = made_.find(v);
+      if (found == made_.end() || found->second.depth == deepest) return std::nullopt;
+      m.flops += found->second.flops;
+      m.depth = std::max(m.depth, found->second.depth + 1);
+    }
+    return m;
+  }
+
+  static bool is_small(const Made& m) {
+    if (m.depth > 0) return false;
+    std::size_t in = 0;
+    std::unordered_set<const Storage*> seen;
+    for (const Value* v : m.node->inputs())
+      if (seen.insert(v->tensor().storage().get()).second) in += *bytes_of(v->type());
+    return bytes(*m.node) <= (takes_bits(*m.node) ? free_bytes : std::max(in, free_bytes));
+  }
+  // Products of weights, and the sines of positions, take longer to make than to read.
+  static bool pays(const Made& m) {
+    constexpr std::size_t most_bytes = 4 << 20;
+    constexpr double most_flops = 1e8, flops_to_read_one = 32;
+    const std::size_t size = bytes(*m.node);
+    const double elements = static_cast<double>(size / size_of(m.node->output()->dtype()));
+    const bool takes_long = m.flops >= flops_to_read_one * elements || m.node->is<Sin>() || m.node->is<Cos>();
+    return takes_long && size <= most_bytes && m.flops <= most_flops;
+  }
+
+  Tensor value(const Value* v) {
+    if (v->is_constant()) return v->tensor();
+    Made& m = made_.at(v);
+    if (!m.value.defined()) m.value = value(m);
+    return m.value;
+  }
+  // Undefined where it or what it is made of is undefined.
+  Tensor value(const Made& m) {
     std::vector<Tensor> inputs;
-    for (const Value* v : node->inputs()) inputs.push_back(v->tensor());
-    Tensor result = value_of(node->op(), inputs);
-    if (!result.defined()) continue;
+    for (const Value* v : m.node->inputs()) {
+      inputs.push_back(value(v));
+      if (!inputs.back().defined()) return {};
+    }
+    return value_of(m.node->op(), inputs);
+  }
+
+  bool replace(Node& node, const Made& m) {
+    Region& body = rewriter_.region();
+    Tensor result = value(m);
+    if (!result.defined()) return false;
     Value* constant = nullptr;
     if (result.rank() == 0) {
       constant = body.literal(std::move(result));
     } else {
-      const auto named = std::find_if(node->inputs().begin(), node->inputs().end(),
+      const auto named = std::find_if(node.inputs().begin(), node.inputs().end(),
                                       [](const Value* v) { return v->kind() == Value::Kind::weight; });
       const std::string name =
-          named != node->inputs().end() ? (*named)->name() + "'" : std::string(node->op().name());
-      constant = rewriter.graph().add_weight(name, std::move(result));
+          named != node.inputs().end() ? (*named)->name() + "'" : std::string(node.op().name());
+      constant = rewriter_.graph().add_weight(name, std::move(result));
     }
-    replace_all_uses(node->output(), constant);
-    rewriter.record("fold_constant", node->source, nullptr);
-    body.erase(node);
+    replace_all_uses(node.output(), constant);
+    rewriter_.record("fold_constant", node.source, nullptr);
+    body.erase(&node);
+    return true;
   }
-}
+
+  Rewriter& rewriter_;
+  std::unordered_map<const Value*, Made> made_;
+};
+
+void fold(Rewriter& rewriter) { Folding(rewriter).run(); }
 
 }  // namespace
 
