@@ -131,9 +131,8 @@ float scale_if_masked(const Attention& a) {
   return masked && !a.nan_rows ? 0.0f : __builtin_nanf("");
 }
 
-/// Turns the first `keys` scores into exp(score - max), zeroes what follows up to `depth`, and returns 1 /
-/// sum; `if_masked` if all are -inf. scores may be written up to a multiple of VL.
-float softmax_row(float* scores, long keys, long depth, float if_masked) {
+/// The lanes of the largest of the first `keys` scores; those up to a multiple of VL become -inf.
+TENON_INLINE vf largest_lanes(float* scores, long keys) {
   const long padded = round_up(keys, VL);
   for (long j = keys; j < padded; j++) scores[j] = -infinity;
   vf largest[2] = {broadcast(-infinity), broadcast(-infinity)};
@@ -143,14 +142,21 @@ float softmax_row(float* scores, long keys, long depth, float if_masked) {
     largest[1] = max(largest[1], load(scores + j + VL));
   }
   if (j < padded) largest[0] = max(largest[0], load(scores + j));
-  const float top = hmax(max(largest[0], largest[1]));
+  return max(largest[0], largest[1]);
+}
+
+/// Turns the first `keys` scores into exp(score - top), zeroes what follows up to `depth`, and returns the
+/// lanes of their sum. All become zero where the top is -inf.
+TENON_INLINE vf exponentials(float* scores, long keys, long depth, float top) {
   if (top == -infinity) {
     for (long i = 0; i < depth; i++) scores[i] = 0;
-    return if_masked;
+    return vf{};
   }
+  const long padded = round_up(keys, VL);
   const vf shift = broadcast(top);
   vf sum[2] = {};
-  for (j = 0; j + 2 * VL <= padded; j += 2 * VL) {
+  long j = 0;
+  for (; j + 2 * VL <= padded; j += 2 * VL) {
     const vf e0 = vexp_nonpositive(load(scores + j) - shift);
     const vf e1 = vexp_nonpositive(load(scores + j + VL) - shift);
     store(scores + j, e0);
@@ -164,7 +170,37 @@ float softmax_row(float* scores, long keys, long depth, float if_masked) {
     sum[0] += e;
   }
   for (long i = padded; i < depth; i++) scores[i] = 0;
-  return 1.0f / hsum(sum[0] + sum[1]);
+  return sum[0] + sum[1];
+}
+
+/// Softmax without its division: returns 1 / sum, or `if_masked` where all scores are -inf.
+float softmax_row(float* scores, long keys, long depth, float if_masked) {
+  const float top = hmax(largest_lanes(scores, keys));
+  const float sum = hsum(exponentials(scores, keys, depth, top));
+  return top == -infinity ? if_masked : 1.0f / sum;
+}
+
+/// The same of up to VL rows, whose lanes are folded together. Row i has keys(i) scores.
+template <class Keys>
+void softmax_rows(float* scores, long stride, int rows, Keys keys, long depth, float if_masked,
+                  float* inverse) {
+  vf lanes[VL];
+  const auto fold = [&](auto f) __attribute__((always_inline)) {
+    transpose(lanes);
+    vf all = lanes[0];
+    TENON_UNROLL
+    for (int i = 1; i < VL; i++) all = f(all, lanes[i]);
+    return all;
+  };
+  TENON_UNROLL
+  for (int i = 0; i < VL; i++) lanes[i] = vf{};
+  for (int i = 0; i < rows; i++) lanes[i] = largest_lanes(scores + i * stride, keys(i));
+  const vf tops = fold([](vf a, vf b) __attribute__((always_inline)) { return max(a, b); });
+  float top[VL];
+  store(top, tops);
+  for (int i = 0; i < rows; i++) lanes[i] = exponentials(scores + i * stride, keys(i), depth, top[i]);
+  const vf sums = fold([](vf a, vf b) __attribute__((always_inline)) { return a + b; });
+  store_partial(inverse, tops == -infinity ? broadcast(if_masked) : 1.0f / sums, rows);
 }
 
 /// c[rows x panels * panel_cols] = a[rows x depth] * b (packed panels of `b_depth` rows). Depths and strides
@@ -238,15 +274,20 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
     }
     multiply(form, height, queries, a.size, words(a.size), k, words(a.size),
              round_up(keys, panel_cols) / panel_cols, scores, score_stride);
-    float inverse[attention_tile_rows];
     for (int i = 0; i < height; i++) {
       const long visible = keys_of_query(a, first + i);
       float* const row = scores + i * score_stride;
       if (score_scale != 1.0f) scale_row(row, visible, score_scale, row);
       add_mask(a, head, first + i, visible, row);
-      inverse[i] = softmax_row(row, visible, keys, scale_if_masked(a));
-      if constexpr (OfBf16) narrow_in_place(row, keys);
     }
+    float inverse[attention_tile_rows];
+    for (int i = 0; i < height; i += VL) {
+      const auto visible = [&](int row) { return keys_of_query(a, first + i + row); };
+      softmax_rows(scores + i * score_stride, score_stride, height - i < VL ? height - i : VL, visible, keys,
+                   scale_if_masked(a), inverse + i);
+    }
+    if constexpr (OfBf16)
+      for (int i = 0; i < height; i++) narrow_in_place(scores + i * score_stride, keys);
     multiply(form, height, scores, score_stride, words(keys), v, words(all_keys),
              round_up(a.value_size, panel_cols) / panel_cols, result, out_stride);
     for (int i = 0; i < height; i++) {
