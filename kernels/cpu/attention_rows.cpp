@@ -27,9 +27,9 @@ Head head_of(const Attention& a, const AttentionRows& rows) {
           rows.batch * a.mask_strides.batch + rows.head * a.mask_strides.head};
 }
 
-/// packed[panel][d][c] = k[panel * panel_cols + c][d]; columns beyond the keys are zero.
+/// packed[panel][d][c] = k[panel * panel_cols + c][d]; columns beyond the keys are zero in the last vector.
 void pack_keys(const Attention& a, const float* k, long keys, float* packed) {
-  for (long key = 0; key < round_up(keys, panel_cols); key += VL) {
+  for (long key = 0; key < keys; key += VL) {
     float* const panel = packed + key / panel_cols * panel_cols * a.size + key % panel_cols;
     for (long d = 0; d < a.size; d += VL) {
       const int count = static_cast<int>(a.size - d < VL ? a.size - d : VL);
@@ -71,7 +71,7 @@ long pairs(long n) { return (n + 1) / 2; }
 
 /// pack_keys of pairs: two elements of bfloat16 of a key are a word.
 void pack_key_pairs(const Attention& a, const float* k, long keys, float* packed) {
-  for (long key = 0; key < round_up(keys, panel_cols); key += VL) {
+  for (long key = 0; key < keys; key += VL) {
     float* const panel = packed + key / panel_cols * panel_cols * pairs(a.size) + key % panel_cols;
     for (long d = 0; d < a.size; d += 2 * VL) {
       const long count = a.size - d < 2 * VL ? a.size - d : 2 * VL;
@@ -203,10 +203,10 @@ void softmax_rows(float* scores, long stride, int rows, Keys keys, long depth, f
   store_partial(inverse, tops == -infinity ? broadcast(if_masked) : 1.0f / sums, rows);
 }
 
-/// c[rows x panels * panel_cols] = a[rows x depth] * b (packed panels of `b_depth` rows). Depths and strides
-/// count words: floats, or pairs of bfloat16.
+/// c[rows x cols] = a[rows x depth] * b (packed panels of `b_depth` rows), in whole vectors. Depths and
+/// strides count words: floats, or pairs of bfloat16.
 void multiply(TileForm form, int rows, const float* a, long a_stride, long depth, const float* b,
-              long b_depth, long panels, float* c, long c_stride) {
+              long b_depth, long cols, float* c, long c_stride) {
   long a_row[attention_tile_rows];
   long c_row[attention_tile_rows];
   for (int i = 0; i < rows; i++) {
@@ -222,10 +222,18 @@ void multiply(TileForm form, int rows, const float* a, long a_stride, long depth
   tile.b = b;
   tile.b_row_stride = panel_cols;
   tile.b_panel_stride = b_depth * panel_cols;
-  tile.panels = panels;
   tile.c = c;
   tile.c_row = c_row;
-  tile_kernel(form, {.rows = rows, .vectors = panel_vectors, .is_uniform = true})(tile);
+  const auto run = [&](long panels, int vectors) {
+    if (panels == 0) return;
+    tile.panels = panels;
+    tile_kernel(form, {.rows = rows, .vectors = vectors, .is_uniform = true})(tile);
+    tile.b += panels * tile.b_panel_stride;
+    tile.c += panels * panel_cols;
+  };
+  const bool ends_with_one = cols % panel_cols != 0 && cols % panel_cols <= VL;
+  run(cols / panel_cols + (cols % panel_cols > VL), panel_vectors);
+  run(ends_with_one, 1);
 }
 
 void scale_row(const float* from, long n, float factor, float* to) {
@@ -272,8 +280,7 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
       scale_row(head.q + (first + i) * a.q_strides.row, a.size, query_scale, query);
       if constexpr (OfBf16) narrow_in_place(query, a.size);
     }
-    multiply(form, height, queries, a.size, words(a.size), k, words(a.size),
-             round_up(keys, panel_cols) / panel_cols, scores, score_stride);
+    multiply(form, height, queries, a.size, words(a.size), k, words(a.size), keys, scores, score_stride);
     for (int i = 0; i < height; i++) {
       const long visible = keys_of_query(a, first + i);
       float* const row = scores + i * score_stride;
@@ -288,8 +295,8 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
     }
     if constexpr (OfBf16)
       for (int i = 0; i < height; i++) narrow_in_place(scores + i * score_stride, keys);
-    multiply(form, height, scores, score_stride, words(keys), v, words(all_keys),
-             round_up(a.value_size, panel_cols) / panel_cols, result, out_stride);
+    multiply(form, height, scores, score_stride, words(keys), v, words(all_keys), a.value_size, result,
+             out_stride);
     for (int i = 0; i < height; i++) {
       scale_row(result + i * out_stride, a.value_size, inverse[i],
                 head.out + (first + i) * a.out_strides.row);
