@@ -2,6 +2,7 @@
 #include "ir/tensor.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <complex>
@@ -14,7 +15,7 @@
 
 namespace tenon {
 namespace {
-constexpr std::align_val_t alignment{64};
+constexpr std::size_t line = 64, page = 4096, huge_page = std::size_t{2} << 20;
 constexpr std::size_t address_space = std::size_t{1} << 47;
 
 std::size_t bytes_of(DType dtype, std::span<const std::int64_t> shape) {
@@ -26,14 +27,24 @@ std::size_t bytes_of(DType dtype, std::span<const std::int64_t> shape) {
   return bytes;
 }
 
+/// Large tensors begin where a page does. A processor compares the low 12 bits of addresses first: where one
+/// tensor begins a few lines in front of another within a page, what is read next of the one seems to be what
+/// was just written to the other, and waits for it.
+std::align_val_t alignment_of(std::size_t bytes) {
+  const bool is_large = bytes >= 16 * page, is_huge = bytes >= 2 * huge_page;
+  return std::align_val_t{is_huge ? huge_page : is_large ? page : line};
+}
+
 std::shared_ptr<const Storage> allocate(DType dtype, std::span<const std::int64_t> shape) {
   const std::size_t bytes = bytes_of(dtype, shape);
   auto storage = std::make_shared<Storage>();
+  const std::align_val_t alignment = alignment_of(bytes);
   void* data = ::operator new(std::max<std::size_t>(bytes, 1), alignment, std::nothrow);
   if (!data)
     throw environment_error("there is no memory for a tensor {} of {} bytes",
                             tenon::type_string(dtype, shape), bytes);
-  storage->owner = std::shared_ptr<const void>(data, [has_texts = is_string(dtype)](const void* p) {
+  if (bytes >= 2 * huge_page) madvise(data, bytes / page * page, MADV_HUGEPAGE);
+  storage->owner = std::shared_ptr<const void>(data, [alignment, has_texts = is_string(dtype)](const void* p) {
     if (has_texts) forget_texts_in(static_cast<const std::byte*>(p));
     ::operator delete(const_cast<void*>(p), alignment);
   });

@@ -32,7 +32,7 @@ struct Storage {
 class Tensor : public StridedArray<Tensor> {
  public:
   Tensor() = default;
-  /// Uninitialised, dense, row-major, 64-byte aligned.
+  /// Uninitialised, dense, row-major, 64-byte aligned; large ones begin where a page does.
   static Tensor empty(DType, Index shape);
   static Tensor zeros(DType, Index shape);
   /// A rank-0 tensor; the value is converted to dtype.
