@@ -342,7 +342,9 @@ class Chooser {
     if (is_rounded_later && only_stored_as(r, at(r).type)) n.instruction.type = DType::f32;
     if (!is_integer(r)) return demand(from, DType::i64);
     if (!is_integer(from)) {
-      if (program_.type_of(from) == DType::boolean) n.held = DType::i8;
+      // One pass, where nothing but a store reads it.
+      const bool is_stored = n.held == at(r).type && only_stored_as(r, n.held);
+      if (program_.type_of(from) == DType::boolean && !is_stored) n.held = DType::i8;
       return;
     }
     demand(from, range_of(at(r).type).contains(range(from)) ? demanded(r) : low_bits_of(at(r).type));

@@ -13,6 +13,24 @@
 namespace tenon::cpu::TENON_ISA {
 namespace {
 
+/// The larger one of two (the smaller one); b where one is NaN.
+template <Reduce R, class Number, class V>
+TENON_INLINE V extreme_or_b(V a, V b) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<Number, double> && sizeof(V) == 64)
+    return reinterpret_cast<V>(R == Reduce::max
+                                   ? _mm512_max_pd(reinterpret_cast<__m512d>(a), reinterpret_cast<__m512d>(b))
+                                   : _mm512_min_pd(reinterpret_cast<__m512d>(a), reinterpret_cast<__m512d>(b)));
+#endif
+#if defined(__AVX2__)
+  if constexpr (std::is_same_v<Number, double> && sizeof(V) == 32)
+    return reinterpret_cast<V>(R == Reduce::max
+                                   ? _mm256_max_pd(reinterpret_cast<__m256d>(a), reinterpret_cast<__m256d>(b))
+                                   : _mm256_min_pd(reinterpret_cast<__m256d>(a), reinterpret_cast<__m256d>(b)));
+#endif
+  return (R == Reduce::max ? a > b : a < b) ? a : b;
+}
+
 /// Of numbers or vectors of them. NaN stays.
 template <Reduce R, class Number, class V>
 TENON_INLINE V folded(V a, V b) {
@@ -21,8 +39,8 @@ TENON_INLINE V folded(V a, V b) {
   constexpr bool is_integer = std::is_integral_v<Number>;  // which have an instruction for this form
   if constexpr (R == Reduce::max && is_integer) return a > b ? a : b;
   if constexpr (R == Reduce::min && is_integer) return a < b ? a : b;
-  if constexpr (R == Reduce::max && !is_integer) return ((a > b) | (a != a)) ? a : b;
-  if constexpr (R == Reduce::min && !is_integer) return ((a < b) | (a != a)) ? a : b;
+  if constexpr ((R == Reduce::max || R == Reduce::min) && !is_integer)
+    return a != a ? a : extreme_or_b<R, Number>(a, b);
   if constexpr (R == Reduce::any) return a | b;
   if constexpr (R == Reduce::all) return a & b;
 }
@@ -61,10 +79,12 @@ TENON_INLINE Number fold_lanes(V v) {
   }
 }
 
-/// So many chains, in vectors of this ISA: g++ takes larger ones apart.
-template <class Number, int count>
+/// So many chains, in vectors of this ISA: g++ takes larger ones apart. Floats that are widened are converted in
+/// 32 bytes as fast as in 64.
+template <class Number, int count, bool Widens = false>
 struct Chains {
-  static constexpr int most = VL * 4 / static_cast<int>(sizeof(Number));
+  static constexpr int bytes = Widens && VL > 8 ? 32 : VL * 4;
+  static constexpr int most = bytes / static_cast<int>(sizeof(Number));
   static constexpr int lanes = count < most ? count : most, vectors = count / lanes;
   typedef Number V __attribute__((vector_size(lanes * sizeof(Number))));
   V parts[vectors];
@@ -79,17 +99,39 @@ struct Chains {
     for (int i = 0; i < vectors; i++)
       parts[i] = folded<R, Number>(parts[i], row.template at<V>(c + static_cast<long>(i) * lanes));
   }
-  /// All of them: pairs, as far apart as there are chains left.
+  /// All of them in one vector: pairs, as far apart as there are chains left.
   template <Reduce R>
-  TENON_INLINE Number joined() {
+  TENON_INLINE V in_one_vector() {
     TENON_UNROLL
     for (int half = vectors / 2; half > 0; half /= 2) {
       TENON_UNROLL
       for (int i = 0; i < half; i++) parts[i] = folded<R, Number>(parts[i], parts[i + half]);
     }
-    return fold_lanes<R, Number, lanes>(parts[0]);
+    return parts[0];
   }
 };
+
+/// Vectors a and b, pairs of whose lanes, `half` apart, are folded: those of a where the lanes' index lacks
+/// this bit, else those of b.
+template <Reduce R, class Number, int half, class V, int... I>
+TENON_INLINE V fold_pairs(V a, V b, LaneList<I...>) {
+  constexpr int lanes = sizeof...(I);
+  return folded<R, Number, V>(__builtin_shufflevector(a, b, ((I & half) ? lanes + I - half : I)...),
+                              __builtin_shufflevector(a, b, ((I & half) ? lanes + I : I + half)...));
+}
+/// As many vectors as one has lanes: lane i of the result is what fold_lanes gives of the i-th.
+template <Reduce R, class Number, int left, class V>
+TENON_INLINE V fold_lanes_of_rows(V* rows) {
+  if constexpr (left == 1) {
+    return rows[0];
+  } else {
+    constexpr int lanes = sizeof(V) / sizeof(Number), half = left / 2;
+    TENON_UNROLL
+    for (int i = 0; i < half; i++)
+      rows[i] = fold_pairs<R, Number, half>(rows[i], rows[i + half], typename MakeLaneList<lanes>::type{});
+    return fold_lanes_of_rows<R, Number, half>(rows);
+  }
+}
 
 /// Elements as the numbers of a vector: g++ 12 converts its halves.
 template <class V, class T>
@@ -136,24 +178,37 @@ struct FoldedRow {
 };
 
 /// Folds elements of a row from c on, as many as fill the chains, and says where it ended.
-template <Reduce R, int count, class Number, class Row>
+template <Reduce R, int count, bool Widens, class Number, class Row>
 TENON_INLINE long fold_chains(Number& acc, const Row& row, long c, long cols, Number identity) {
   if (cols - c < count) return c;
-  Chains<Number, count> chains(identity);
+  using All = Chains<Number, count, Widens>;
+  All chains(identity);
   for (; c + count <= cols; c += count) chains.template fold<R>(row, c);
-  acc = folded<R, Number>(acc, chains.template joined<R>());
+  acc = folded<R, Number>(acc, fold_lanes<R, Number, All::lanes>(chains.template in_one_vector<R>()));
   return c;
 }
-/// `many` chains, and where that leaves some over, `few`.
-template <Reduce R, int many, int few, class Number, class Row>
-TENON_INLINE Number fold_row(Number acc, const Row& row, long cols, Number identity) {
-  long c = fold_chains<R, many>(acc, row, 0, cols, identity);
-  c = fold_chains<R, few>(acc, row, c, cols, identity);
-  for (; c < cols; ++c) acc = folded<R, Number>(acc, row.template at<Number>(c));
-  return acc;
+/// The same of as many rows as the vector of `count` chains has lanes.
+template <Reduce R, int count, class Number, class Acc, class RowOf>
+TENON_INLINE long fold_chains_of_rows(Acc* acc, RowOf row_of, long cols, Number identity) {
+  using V = typename Chains<Number, count>::V;
+  static_assert(Chains<Number, count>::vectors == 1);
+  V rows[count];
+  TENON_UNROLL
+  for (int i = 0; i < count; i++) rows[i] = V{} + identity;
+  long c = 0;
+  for (; c + count <= cols; c += count) {
+    TENON_UNROLL
+    for (int i = 0; i < count; i++) rows[i] = folded<R, Number>(rows[i], row_of(i).template at<V>(c));
+  }
+  V all;
+  std::memcpy(&all, acc, sizeof all);
+  all = folded<R, Number>(all, fold_lanes_of_rows<R, Number, count>(rows));
+  std::memcpy(acc, &all, sizeof all);
+  return c;
 }
 
-/// in[1] holds the shifts, one a row.
+/// in[1] holds the shifts, one a row. Of each row, `many` chains, where that leaves some over `few`, then one
+/// element after the other.
 template <Reduce R, class T, bool Squares = false, bool Shifted = false>
 void fold_rows_on_vectors(void* accumulators, const OpArgs& args, long) {
   using Acc = typename Fold<R, T>::Acc;
@@ -162,14 +217,35 @@ void fold_rows_on_vectors(void* accumulators, const OpArgs& args, long) {
   // Integers fold in any order: as many as registers hold.
   constexpr int many =
       std::is_same_v<T, std::int64_t> ? 2 * VL : std::max(128 / static_cast<int>(sizeof(T)), 32);
+  constexpr int few = std::max(line, 4);
+  constexpr bool widens = std::is_same_v<T, float> && sizeof(Number) > sizeof(T);
+  const auto identity = static_cast<Number>(Fold<R, T>::identity());
   const OpArgs tile = args;  // what is written may not lie here
   auto* const all = static_cast<Acc*>(accumulators);
   const auto* const shifts = static_cast<const Number*>(tile.in[1]);
-  for (long r = 0; r < tile.rows; ++r) {
-    const FoldedRow<T, Number, Squares, Shifted> row{static_cast<const T*>(tile.in[0]) + r * tile.in_pitch[0],
-                                                     Shifted ? shifts[r * tile.in_pitch[1]] : Number{}};
-    all[r] = static_cast<Acc>(fold_row<R, many, std::max(line, 4)>(
-        static_cast<Number>(all[r]), row, tile.cols, static_cast<Number>(Fold<R, T>::identity())));
+  const auto row_of = [&](long r) __attribute__((always_inline)) {
+    return FoldedRow<T, Number, Squares, Shifted>{static_cast<const T*>(tile.in[0]) + r * tile.in_pitch[0],
+                                                  Shifted ? shifts[r * tile.in_pitch[1]] : Number{}};
+  };
+  long r = 0;
+  if constexpr (sizeof(Number) >= 4 && Chains<Number, few>::vectors == 1) {
+    if (tile.cols < many)
+      for (; r + few <= tile.rows; r += few) {
+        const auto row = [&](long i) __attribute__((always_inline)) { return row_of(r + i); };
+        const long first = fold_chains_of_rows<R, few, Number>(all + r, row, tile.cols, identity);
+        for (long i = 0; i < few; ++i)
+          for (long c = first; c < tile.cols; ++c)
+            all[r + i] = static_cast<Acc>(
+                folded<R, Number>(static_cast<Number>(all[r + i]), row(i).template at<Number>(c)));
+      }
+  }
+  for (; r < tile.rows; ++r) {
+    const auto row = row_of(r);
+    auto acc = static_cast<Number>(all[r]);
+    long c = fold_chains<R, many, widens>(acc, row, 0, tile.cols, identity);
+    c = fold_chains<R, few, widens>(acc, row, c, tile.cols, identity);
+    for (; c < tile.cols; ++c) acc = folded<R, Number>(acc, row.template at<Number>(c));
+    all[r] = static_cast<Acc>(acc);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "kernels/cpu/held_type.h"
 
 namespace tenon::cpu {
 namespace {
@@ -18,6 +19,7 @@ constexpr long tiny_inner = 32;        // inner extents below this are joined wi
 constexpr long tiny_tile = 256;        // so are dims of which a tile would have fewer elements
 constexpr long tiny_rows = 512;        // of a reduction: the same
 constexpr long tiny_row = 16;
+constexpr long tiny_fold = 4;  // the same, where numbers are folded as they lie in memory
 constexpr long few_columns = 8;     // below, rows are faster though their elements lie apart
 constexpr long long_stretch = 128;  // of columns along one dim: worth a block of its own
 
@@ -106,12 +108,35 @@ long points(const std::vector<Dim>& dims) {
   return count;
 }
 
-bool prefers_columns(const std::vector<Dim>& kept, const std::vector<Dim>& row,
+bool has_positions(const LoopProgram& program) {
+  const auto& instructions = program.code.instructions;
+  return std::any_of(instructions.begin(), instructions.end(), [](const Instruction& i) {
+    return i.op == LoopOp::reduce && info(i.reduce).kind == ReduceKind::position;
+  });
+}
+
+/// Does the program do no more with the elements of a row than fold numbers that lie side by side in memory?
+/// These folds take many short rows at once.
+bool folds_memory_alone(const LoopProgram& program, const std::vector<Dim>& row,
+                        const std::vector<std::size_t>& leading) {
+  const std::vector<bool> varying = varies_over_row(program);
+  const auto& instructions = program.code.instructions;
+  for (std::size_t i = 0; i < instructions.size(); ++i)
+    if (varying[i] && instructions[i].op != LoopOp::load) return false;
+  return row.size() == 1 && std::all_of(leading.begin(), leading.end(), [&](std::size_t operand) {
+    const DType dtype = program.code.operands[operand].dtype;
+    return row[0].strides[operand] == 1 && size_of(dtype) >= 4 && held_type(dtype) == dtype;
+  });
+}
+
+bool prefers_columns(const LoopProgram& program, const std::vector<Dim>& kept, const std::vector<Dim>& row,
                      const std::vector<std::size_t>& leading, bool joins) {
   if (kept.empty() || row.empty()) return false;
   // Rows of a few elements, as the classes of a pixel: many of them side by side fill the vectors.
   const long length = points(row);
-  if (length < tiny_row && kept.back().extent >= tiny_inner) return true;
+  const bool folds = length < tiny_row && !has_positions(program) && folds_memory_alone(program, row, leading);
+  if (length < (folds ? tiny_fold : tiny_row) && kept.back().extent >= tiny_inner) return true;
+  if (folds) return false;
   if (joins && kept.size() > 1 && length * kept.back().extent < tiny_rows) return true;
   if (kept.back().extent < few_columns) return false;
   long rows_votes = 0;
@@ -127,13 +152,6 @@ bool prefers_columns(const std::vector<Dim>& kept, const std::vector<Dim>& row,
     }
   }
   return columns_votes > rows_votes;
-}
-
-bool has_positions(const LoopProgram& program) {
-  const auto& instructions = program.code.instructions;
-  return std::any_of(instructions.begin(), instructions.end(), [](const Instruction& i) {
-    return i.op == LoopOp::reduce && info(i.reduce).kind == ReduceKind::position;
-  });
 }
 
 /// Do the operands go on along the innermost kept dim where this one ends?
@@ -363,7 +381,7 @@ LoopSpace plan_space(const LoopProgram& program, bool on_tile) {
     space.mode = LoopMode::columns;
     space.together = row.back().extent;
     fill(space, split_joined(kept, row, leading), program);
-  } else if (prefers_columns(kept, row, leading, joins)) {
+  } else if (prefers_columns(program, kept, row, leading, joins)) {
     space.mode = LoopMode::columns;
     fill(space, split_columns(kept, row, joins), program);
   } else {

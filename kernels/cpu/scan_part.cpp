@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/math_double.h"
 #include "kernels/cpu/scan.h"
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/simd_lanes.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
@@ -53,6 +53,39 @@ void scan_lines(const T* x, T* y, long length) {
     for (long l = 0; l < Lines; ++l) run[l] = Fold::join(run[l], static_cast<Wide<T>>(next[l]));
     for (long l = 0; l < Lines; ++l) y[l * length + i] = static_cast<T>(run[l]);
   }
+}
+
+template <int distance, class V, int... I>
+TENON_INLINE V moved_up(V v, LaneList<I...>) {
+  return __builtin_shufflevector(v, V{}, (I < distance ? static_cast<int>(sizeof...(I)) : I - distance)...);
+}
+template <class V, int... I>
+TENON_INLINE V last_lane(V v, LaneList<I...>) {
+  return __builtin_shufflevector(v, v, (I * 0 + static_cast<int>(sizeof...(I)) - 1)...);
+}
+template <int distance, class V, class Lanes>
+TENON_INLINE V running_sums(V v, Lanes lanes) {
+  if constexpr (distance * sizeof(v[0]) == sizeof(V))
+    return v;
+  else
+    return running_sums<2 * distance>(v + moved_up<distance>(v, lanes), lanes);
+}
+/// Integers add up in any order: those of a vector by doubling, which waits for no vector before.
+template <class T>
+void sum_line(const T* x, T* y, long length) {
+  using U = std::make_unsigned_t<T>;
+  using Vectors = Lanes<U>;
+  constexpr typename MakeLaneList<Vectors::count>::type lanes;
+  const auto* const from = reinterpret_cast<const U*>(x);
+  auto* const to = reinterpret_cast<U*>(y);
+  typename Vectors::V before{};
+  long i = 0;
+  for (; i + Vectors::count <= length; i += Vectors::count) {
+    const auto sums = running_sums<1>(Vectors::load(from + i), lanes);
+    Vectors::store(to + i, sums + before);
+    before += last_lane(sums, lanes);
+  }
+  for (U run = before[0]; i < length; ++i) to[i] = run += from[i];
 }
 
 template <class T, class Fold>
@@ -138,6 +171,8 @@ void fold(const Scan& s, const ScanPart& part) {
   auto* y = static_cast<T*>(s.y) + part.at;
   if (s.inner > 1) return scan_columns<T, Fold>(x, y, s.length, s.inner, part.count);
   long l = 0;
+  if constexpr (std::is_integral_v<T> && std::is_same_v<Fold, Plus> && VL >= 8)
+    for (; l < part.count; ++l) sum_line(x + l * s.length, y + l * s.length, s.length);
   for (; l + Fold::lines_at_once <= part.count; l += Fold::lines_at_once)
     scan_lines<T, Fold, Fold::lines_at_once>(x + l * s.length, y + l * s.length, s.length);
   for (; l < part.count; ++l) scan_lines<T, Fold, 1>(x + l * s.length, y + l * s.length, s.length);

@@ -69,6 +69,14 @@ TEST(Tensor, IsAlignedAndDense) {
   EXPECT_FALSE(Tensor().defined());
 }
 
+TEST(Tensor, LargeOnesBeginWhereAPageDoes) {
+  for (const std::int64_t bytes : {100'000, 1'000'001, 9'000'000}) {
+    const Tensor a = Tensor::zeros(DType::u8, {bytes}), b = Tensor::empty(DType::u8, {bytes});
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.bytes()) % 4096, 0u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(b.bytes()) % 4096, 0u);
+  }
+}
+
 TEST(Tensor, TooLargeIsAnError) {
   EXPECT_THROW(Tensor::empty(DType::f64, {std::int64_t{1} << 62}), Error);
   EXPECT_THROW(Tensor::empty(DType::f64, {std::int64_t{1} << 58}), Error);

@@ -77,6 +77,12 @@ TEST_P(Copy, OfEveryElementSizeAndLayout) {
   }
 }
 
+TEST_P(Copy, ReversedRowsOfEveryLength) {
+  for (const std::size_t size : {1u, 2u, 4u, 8u})
+    for (std::int64_t length = 1; length < 150; length += length < 70 ? 1 : 13)
+      expect_copy(size, {5, length}, {length + 2, -1}, {length + 3, 1}, length - 1);
+}
+
 TEST_P(Copy, OfTheColoursOfAnImageToTheLastDimAndBack) {
   for (const std::int64_t colours : {1, 2, 3, 4, 5})
     for (const std::int64_t pixels : {1, 15, 37, 3000}) {

@@ -1,4 +1,5 @@
 // Loop programs on types that kernels read as they lie: 16-bit floats, bools, whole numbers.
+#include <cmath>
 #include <limits>
 
 #include "tests/kernels/dense_program.h"
@@ -323,6 +324,37 @@ TEST_P(LoopTypes, RowsOfEveryLength) {
         apart.strides[0] += 3;
         sums.store({1, computed, {1, 0}}, sums.reduce(Reduce::sum, sums.load(apart)));
         expect_matches_reference(sums);
+      }
+}
+
+// Many short rows are folded at once.
+TEST_P(LoopTypes, RowsThatAreOnlyFolded) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64})
+    for (const std::int64_t length : {1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 17, 31, 33, 64, 67})
+      for (const std::int64_t rows : {1, 3, 17, 67})
+        for (const Reduce kind : {Reduce::sum, Reduce::min, Reduce::max}) {
+          LoopProgram p = program_over({rows, length}, 1);
+          LoopOperand apart = dense(p, 0, dtype);
+          apart.strides[0] += length % 2 * 3;
+          p.store({1, compute_type(dtype), {1, 0}}, p.reduce(kind, p.load(apart)));
+          expect_matches_reference(p);
+        }
+}
+
+TEST_P(LoopTypes, NanWinsInShortAndLongRowsOfEveryFloat) {
+  for (const DType dtype : {DType::f32, DType::f64})
+    for (const std::int64_t length : {4, 12, 16, 33, 100})
+      for (const std::int64_t at : {std::int64_t{0}, length / 2, length - 1}) {
+        LoopProgram p = program_over({40, length}, 1);
+        const Reg x = p.load(dense(p, 0, dtype));
+        p.store({1, dtype, {1, 0}}, p.reduce(Reduce::max, x));
+        p.store({2, dtype, {1, 0}}, p.reduce(Reduce::min, x));
+        expect_matches_reference(p, [&](LoopBuffers& b) {
+          for (const std::int64_t row : {0, 5, 39}) {
+            const auto place = static_cast<std::size_t>(row * length + at);
+            dtype == DType::f32 ? void(b.as<float>(0)[place] = NAN) : void(b.as<double>(0)[place] = NAN);
+          }
+        });
       }
 }
 
