@@ -107,7 +107,9 @@ bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
       return !s.transposed && s.groups == s.Cin && s.Cout == s.Cin && s.groups > 1;
     case ConvAlgorithm::transposed: return s.transposed;
     case ConvAlgorithm::gemm_f16: return !s.transposed && s.groups == 1;
-    case ConvAlgorithm::gemm_bf16: return !s.transposed && s.groups == 1 && conv_gemm_pairs(s);
+    case ConvAlgorithm::gemm_bf16:
+      // Without the CPU's products of pairs, groups of float32 are faster.
+      return !s.transposed && conv_gemm_pairs(s) && (s.groups == 1 || runs_dot_of_bf16());
     case ConvAlgorithm::taps:
       return !s.transposed && s.groups == 1 && reads_much_padding(s) && conv_taps_cover(s);
     case ConvAlgorithm::winograd2:
@@ -159,7 +161,8 @@ bool conv_reads_halves(const ConvShape& s, ConvAlgorithm algorithm) {
 bool conv_writes_halves(const ConvShape& s, ConvAlgorithm algorithm) {
   const bool is_winograd = winograd_tile(algorithm) != 0;
   // Where the depth is cut, partial sums wait in the result.
-  return (is_winograd || algorithm == ConvAlgorithm::gemm_bf16) && s.Cin * s.taps() <= RowGemm::max_depth;
+  if (is_winograd) return s.Cin * s.taps() <= RowGemm::max_depth;
+  return algorithm == ConvAlgorithm::gemm_bf16 && conv_gemm_pairs_depth(s) <= RowGemm::max_depth;
 }
 
 ConvAlgorithm choose_conv(const ConvShape& s) {
@@ -185,7 +188,8 @@ ConvShape packing_shape(const ConvShape& s) {
 
 bool conv_reads_weights(const ConvShape& s, ConvAlgorithm algorithm) {
   if (winograd_tile(algorithm) != 0) return true;
-  return algorithm == ConvAlgorithm::gemm && conv_gemm_merges_groups(s);
+  const bool has_groups = algorithm == ConvAlgorithm::gemm || algorithm == ConvAlgorithm::gemm_bf16;
+  return has_groups && conv_gemm_merges_groups(s, weights_of(algorithm));
 }
 
 long conv_packed_size(const ConvShape& s, ConvAlgorithm algorithm) {
