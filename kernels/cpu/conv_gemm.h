@@ -28,10 +28,14 @@ bool conv_gemm_pairs(const ConvShape& s);
 /// The depth of one of its products by such weights.
 long conv_gemm_pairs_depth(const ConvShape& s);
 
-long conv_transposed_packed_size(const ConvShape& s);
-void pack_conv_transposed(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool);
+/// `type`: f32 or bf16, of which conv_transposed_pairs says whether the weights can be packed so. With a result
+/// of bfloat16 it takes no hook but one that rounds.
+bool conv_transposed_pairs(const ConvShape& s);
+long conv_transposed_packed_size(const ConvShape& s, DType type = DType::f32);
+void pack_conv_transposed(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool,
+                          DType type = DType::f32);
 long conv_transposed_scratch_size(const ConvShape& s);
-void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool);
+void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool, DType type = DType::f32);
 
 /// Taps of one convolution at most (a limit of the fixed-size tables of a run).
 inline constexpr long max_conv_taps = 4096;
