@@ -127,15 +127,17 @@ bool reads_b_in_place(const BatchedGemm& g) {
          g.one.M <= few_rows;
 }
 
-// Many small products of bfloat16, whose results are rounded and no more.
-std::optional<SmallPairs> small_pairs_of(const BatchedGemm& g) {
+// Products of bfloat16 by small right sides, enough of them for all threads.
+std::optional<SmallPairs> small_pairs_of(const BatchedGemm& g, int threads) {
   const Gemm& one = g.one;
   const Epilogue& e = one.epilogue;
+  constexpr long much_work = 1 << 18;  // of a product that threads share
+  const bool fills_threads = g.batch >= 2 * threads || one.M * one.N * one.K <= much_work;
   const bool in_halves = one.a_halves && one.c_halves && one.b.type == DType::bf16 && !one.b.is_widened;
-  const bool rounds = !e.hook || (e.rounded && !e.rounded->adds && e.rounded->activation == Activation::none);
+  const bool rounds = e.rounded ? e.rounded->activation.kind <= Activation::Kind::relu : !e.hook;
   const bool only_rounds = rounds && !e.bias && !e.residual && e.activation == Activation::none && !e.added;
-  if (!in_halves || !only_rounds || !runs_dot_of_bf16()) return std::nullopt;
-  const SmallPairs small{.M = one.M,
+  if (!fills_threads || !in_halves || !only_rounds || !runs_dot_of_bf16()) return std::nullopt;
+  SmallPairs small{.M = one.M,
                          .N = one.N,
                          .K = one.K,
                          .a = one.a_halves,
@@ -148,6 +150,12 @@ std::optional<SmallPairs> small_pairs_of(const BatchedGemm& g) {
                          .a_batch = g.a_batch_stride,
                          .b_batch = g.b_batch_stride,
                          .c_batch = g.c_batch_stride};
+  if (e.rounded) {
+    small.rounding = *e.rounded;
+    small.residual = e.rounded_residual;
+    small.residual_row = e.rounded_residual_stride;
+    small.residual_batch = one.M * e.rounded_residual_stride;
+  }
   return small.is_small() ? std::optional(small) : std::nullopt;
 }
 
@@ -256,7 +264,7 @@ long batched_gemm_scratch_size(const BatchedGemm& g, int threads) {
 }
 
 void batched_gemm(const BatchedGemm& g, float* scratch, ThreadPool& pool) {
-  if (const auto small = small_pairs_of(g)) {
+  if (const auto small = small_pairs_of(g, pool.threads())) {
     constexpr long chunk_work = 1 << 19;  // multiplications
     const long step = std::max(1L, chunk_work / (small->M * small->N * small->K));
     pool.parallel_for((g.batch + step - 1) / step, [&](long chunk, int) {

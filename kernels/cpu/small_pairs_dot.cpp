@@ -1,14 +1,19 @@
 // Small products on AVX-512's dot product of bfloat16 pairs: the right side is packed on the stack, the left
 // one is read where it lies. Built for that alone.
-#include "kernels/cpu/simd_half.h"
+#include "kernels/cpu/pair_rounding.h"
 #include "kernels/cpu/small_pairs.h"
 
 namespace tenon::cpu::TENON_ISA {
+
+/// Of transpose_block.cpp: target[c][r] = source[r][c].
+void transpose_block(long rows, long cols, const float* source, long source_stride, float* target,
+                     long target_stride);
+
 namespace {
 
 constexpr int tile_rows = 12;
 
-// Pairs of consecutive k of B: [pairs][vectors of columns], zeros beyond the last column.
+// Pairs of consecutive k of B: [pairs][vectors of columns], anything beyond the last column.
 struct Packed {
   alignas(64) float words[SmallPairs::most_words];
   long vectors;
@@ -42,6 +47,19 @@ void pack_elements(const SmallPairs& p, const std::uint16_t* b, Packed& packed) 
     }
 }
 
+// Pairs that lie together in B, too, are moved like floats.
+bool has_pairs(const SmallPairs& p, const std::uint16_t* b) {
+  return p.b_row == 1 && p.K % 2 == 0 && p.b_column % 2 == 0 &&
+         reinterpret_cast<std::uintptr_t>(b) % alignof(float) == 0;
+}
+
+void pack(const SmallPairs& p, const std::uint16_t* b, Packed& packed) {
+  if (p.b_column == 1) return pack_rows(p, b, packed);
+  if (!has_pairs(p, b)) return pack_elements(p, b, packed);
+  transpose_block(p.N, p.K / 2, reinterpret_cast<const float*>(b), p.b_column / 2, packed.words,
+                  packed.vectors * VL);
+}
+
 TENON_INLINE vf dot(vf sum, std::uint32_t pair, vf factors) {
   return reinterpret_cast<vf>(
       _mm512_dpbf16_ps(reinterpret_cast<__m512>(sum),
@@ -49,10 +67,18 @@ TENON_INLINE vf dot(vf sum, std::uint32_t pair, vf factors) {
                        reinterpret_cast<__m512bh>(factors)));
 }
 
-// Rows [m, m + Rows) of the columns of `Vectors` vectors, the last one of `last_lanes`.
+// Where the rows of a tile begin.
+struct Place {
+  const std::uint16_t* a;
+  const void* residual;
+  std::uint16_t* c;
+};
+
+// `Rows` rows of the columns of `Vectors` vectors from this one on, the last one of `last_lanes`.
 template <int Rows, int Vectors>
-[[gnu::noinline]] void run_tile(const SmallPairs& p, const std::uint16_t* a, const Packed& packed, long vector,
-                                int last_lanes, std::uint16_t* c) {
+[[gnu::noinline]] void run_tile(const SmallPairs& p, const Packed& packed, long vector, int last_lanes,
+                                const Place& at) {
+  const std::uint16_t* const a = at.a;
   vf sum[Rows][Vectors] = {};
   const auto add_pair = [&](long pair, auto word_at) __attribute__((always_inline)) {
     vf factors[Vectors];
@@ -76,17 +102,19 @@ template <int Rows, int Vectors>
     add_pair(whole, [](const std::uint16_t* from) __attribute__((always_inline)) {
       return std::uint32_t{*from};
     });
-  TENON_UNROLL
-  for (int i = 0; i < Rows; i++) {
+  if (p.rounding.adds || p.rounding.activation.kind != Activation::Kind::none) {
+    long rows[Rows];
     TENON_UNROLL
-    for (int j = 0; j < Vectors; j++) {
-      const auto rounded = reinterpret_cast<vh>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(sum[i][j])));
-      store_lanes(c + i * p.c_row + j * VL, rounded, j == Vectors - 1 ? last_lanes : VL);
-    }
+    for (int i = 0; i < Rows; i++) rows[i] = i * p.residual_row;
+    finish_pairs(p.rounding, at.residual, rows, sum, last_lanes);
   }
+  each_of_pairs<Rows, Vectors>(
+      last_lanes, [&](int i, int j, int lanes) __attribute__((always_inline)) {
+        store_lanes(at.c + i * p.c_row + j * VL, narrow_pairs(sum[i][j]), lanes);
+      });
 }
 
-using Tile = void (*)(const SmallPairs&, const std::uint16_t*, const Packed&, long, int, std::uint16_t*);
+using Tile = void (*)(const SmallPairs&, const Packed&, long, int, const Place&);
 template <int Vectors, int... I>
 Tile tile_of(long rows, LaneList<I...>) {
   static constexpr Tile tiles[] = {run_tile<I + 1, Vectors>...};
@@ -107,14 +135,17 @@ void small_pairs_by_dot(const SmallPairs& p, long first, long last) {
   for (long i = first; i < last; i++) {
     const std::uint16_t *const a = p.a + i * p.a_batch, *const b = p.b + i * p.b_batch;
     std::uint16_t* const c = p.c + i * p.c_batch;
-    if (i == first || p.b_batch != 0) p.b_column == 1 ? pack_rows(p, b, packed) : pack_elements(p, b, packed);
+    if (i == first || p.b_batch != 0) pack(p, b, packed);
     for (long v = 0; v < packed.vectors; v += 2) {
       const long left = packed.vectors - v, vectors = left < 2 ? left : 2;
       const long lanes = p.N - (v + vectors - 1) * VL;
       for (long m = 0; m < p.M; m += height) {
         const long rows = p.M - m < height ? p.M - m : height;
-        tile_of(rows, vectors)(p, a + m * p.a_row, packed, v, static_cast<int>(lanes < VL ? lanes : VL),
-                               c + m * p.c_row + v * VL);
+        const long residual = i * p.residual_batch + m * p.residual_row + v * VL;
+        tile_of(rows, vectors)(p, packed, v, static_cast<int>(lanes < VL ? lanes : VL),
+                               {.a = a + m * p.a_row,
+                                .residual = p.residual ? p.rounding.further(p.residual, residual) : nullptr,
+                                .c = c + m * p.c_row + v * VL});
       }
     }
   }
