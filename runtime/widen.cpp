@@ -31,7 +31,9 @@ class Widening {
       next = body_.next(node);
       const Group group(*node);
       const Node* const anchor = widened_member(group);
-      if (!anchor)
+      if (Node* const made = anchor ? nullptr : take_casts(*node, group))
+        next = body_.next(made);
+      else if (!anchor)
         read_wide(*node);
       else if (stands_alone(*node))
         replace_alone(*node);
@@ -153,6 +155,67 @@ class Widening {
       replace_all_uses(old, replacement);
     }
     body_.erase(&node);
+  }
+
+  /// A product of float32 whose factors are cast from bfloat16 for it reads these, and gives bfloat16 where
+  /// its result is only cast to that: the casts become members of its group.
+  /// Gives the new group, or null.
+  Node* take_casts(Node& node, const Group& group) {
+    const auto is_product = [&](const Node* member) {
+      return (member->is<MatMul>() || member->is<Linear>()) && member->output()->dtype() == DType::f32 &&
+             !group.contains(member->input(0)) && !group.contains(member->input(1)) &&
+             any_says(&OpLowering::reads_halves, *member, group);
+    };
+    const auto found = std::ranges::find_if(group.members(), is_product);
+    if (found == group.members().end() || group.results().size() != 1) return nullptr;
+    const Node& product = **found;
+    const auto half_of = [&](std::size_t i) { return widened_half(*group.outer(product.input(i))); };
+    if (is_held_wide(half_of(0)) || is_held_wide(half_of(1))) return nullptr;
+
+    const Value& before = *node.output(0);
+    Node* const reader = before.uses().size() == 1 ? before.uses()[0].node : nullptr;
+    const bool narrow = reader && reader->is<Cast>() && reader->output()->dtype() == DType::bf16 &&
+                        are_narrow_readers(*reader->output());
+    Node* const last = narrow ? reader : &node;
+    Node* const made = body_.insert_typed(Fused{}, {}, {last->output(0)->type()}, 1, &node, node.source);
+    Region& inside = made->region();
+    std::unordered_map<const Value*, Value*> copies;  // of values of the group and of the body
+    const auto read = [&](const Value* outer) {
+      Value*& copy = copies[outer];
+      if (copy) return copy;
+      if (outer->kind() == Value::Kind::literal) return copy = inside.literal(outer->tensor());
+      made->add_input(const_cast<Value*>(outer));
+      return copy = inside.add_parameter(outer->type());
+    };
+    for (const Node* member : group.members()) {
+      std::vector<Value*> operands;
+      for (const Value* v : member->inputs()) {
+        if (member == &product && operands.size() < 2)
+          operands.push_back(
+              inside.insert(Cast{.to = DType::f32}, {read(half_of(operands.size()))})->output());
+        else
+          operands.push_back(read(group.contains(v) ? v : group.outer(v)));
+      }
+      const Node* copy = inside.insert(member->op(), std::move(operands), nullptr, member->source);
+      for (std::size_t i = 0; i < member->num_outputs(); ++i) {
+        copies[member->output(i)] = copy->output(i);
+        copy->output(i)->origin = member->output(i)->origin;
+      }
+    }
+    Value* result = copies.at(group.results()[0]);
+    if (narrow) result = inside.insert(Cast{.to = DType::bf16}, {result}, nullptr, last->source)->output();
+    inside.add_result(result);
+    made->output(0)->origin = last->output(0)->origin;
+    made->output(0)->set_name(last->output(0)->name());
+    replace_all_uses(last->output(0), made->output(0));
+    std::vector<Node*> gone{&node};
+    if (narrow) gone.insert(gone.begin(), reader);
+    for (const std::size_t i : {0u, 1u}) {
+      Node* const cast = const_cast<Value*>(group.outer(product.input(i)))->node();
+      if (std::ranges::find(replaced_, cast) == replaced_.end()) replaced_.push_back(cast);
+    }
+    for (Node* n : gone) body_.erase(n);
+    return made;
   }
 
   /// Casts to float32, single or in a group, of a result that still is float32 are that result.
@@ -386,11 +449,16 @@ bool is_read_rounded(const Value& value, DType type) {
   });
 }
 
-const Value* widened_for(const Node& node, std::size_t operand) {
-  const Node* const cast = node.input(operand)->node();
-  const bool widens = cast && cast->is<Cast>() && cast->output()->dtype() == DType::f32 &&
-                      cast->input()->dtype() == DType::bf16 && cast->output()->uses().size() == 1;
+const Value* widened_half(const Value& value) {
+  const Node* const cast = value.node();
+  const bool widens = cast && cast->is<Cast>() && value.dtype() == DType::f32 &&
+                      cast->input()->dtype() == DType::bf16;
   return widens ? cast->input() : nullptr;
+}
+
+const Value* widened_for(const Node& node, std::size_t operand) {
+  const Value& value = *node.input(operand);
+  return value.uses().size() == 1 ? widened_half(value) : nullptr;
 }
 
 }  // namespace tenon

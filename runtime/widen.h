@@ -25,6 +25,9 @@ void widen_small_integers(Graph& graph, const Device& device);
 /// another.
 const Value* widened_for(const Node& node, std::size_t operand = 0);
 
+/// The value of bfloat16 of which this float32 one is a cast of its own node; null: it is none.
+const Value* widened_half(const Value& value);
+
 /// Is this float32 value, as far as the graph shows, one of this smaller type in every element?
 bool is_widened_from(const Value* value, DType type);
 

@@ -107,7 +107,11 @@ bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
       return !s.transposed && s.groups == s.Cin && s.Cout == s.Cin && s.groups > 1;
     case ConvAlgorithm::transposed: return s.transposed;
     case ConvAlgorithm::gemm_f16: return !s.transposed && s.groups == 1;
-    case ConvAlgorithm::gemm_bf16: return !s.transposed && s.groups == 1 && conv_gemm_pairs(s);
+    case ConvAlgorithm::gemm_bf16:
+      // Without the CPU's products of pairs, those of float32 are faster.
+      if (s.transposed) return conv_transposed_pairs(s) && runs_dot_of_bf16();
+      return conv_gemm_pairs(s) &&
+             (s.groups == 1 || (runs_dot_of_bf16() && !conv_gemm_reads_in_groups(s)));
     case ConvAlgorithm::taps:
       return !s.transposed && s.groups == 1 && reads_much_padding(s) && conv_taps_cover(s);
     case ConvAlgorithm::winograd2:
@@ -159,7 +163,9 @@ bool conv_reads_halves(const ConvShape& s, ConvAlgorithm algorithm) {
 bool conv_writes_halves(const ConvShape& s, ConvAlgorithm algorithm) {
   const bool is_winograd = winograd_tile(algorithm) != 0;
   // Where the depth is cut, partial sums wait in the result.
-  return (is_winograd || algorithm == ConvAlgorithm::gemm_bf16) && s.Cin * s.taps() <= RowGemm::max_depth;
+  if (is_winograd) return s.Cin * s.taps() <= RowGemm::max_depth;
+  const long depth = s.transposed ? s.Cin * s.taps() : conv_gemm_pairs_depth(s);
+  return algorithm == ConvAlgorithm::gemm_bf16 && depth <= RowGemm::max_depth;
 }
 
 ConvAlgorithm choose_conv(const ConvShape& s) {
@@ -185,7 +191,8 @@ ConvShape packing_shape(const ConvShape& s) {
 
 bool conv_reads_weights(const ConvShape& s, ConvAlgorithm algorithm) {
   if (winograd_tile(algorithm) != 0) return true;
-  return algorithm == ConvAlgorithm::gemm && conv_gemm_merges_groups(s);
+  const bool has_groups = algorithm == ConvAlgorithm::gemm || algorithm == ConvAlgorithm::gemm_bf16;
+  return has_groups && !s.transposed && conv_gemm_merges_groups(s, weights_of(algorithm));
 }
 
 long conv_packed_size(const ConvShape& s, ConvAlgorithm algorithm) {
@@ -193,7 +200,9 @@ long conv_packed_size(const ConvShape& s, ConvAlgorithm algorithm) {
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
-    case ConvAlgorithm::gemm_bf16: return conv_gemm_packed_size(s, weights_of(algorithm));
+    case ConvAlgorithm::gemm_bf16:
+      return s.transposed ? conv_transposed_packed_size(s, weights_of(algorithm))
+                          : conv_gemm_packed_size(s, weights_of(algorithm));
     case ConvAlgorithm::depthwise: return s.taps() * s.Cin;
     case ConvAlgorithm::transposed: return conv_transposed_packed_size(s);
     case ConvAlgorithm::taps: return conv_taps_packed_size(s);
@@ -212,7 +221,9 @@ void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
-    case ConvAlgorithm::gemm_bf16: return pack_conv_gemm(s, weights, packed, pool, weights_of(algorithm));
+    case ConvAlgorithm::gemm_bf16:
+      return s.transposed ? pack_conv_transposed(s, weights, packed, pool, weights_of(algorithm))
+                          : pack_conv_gemm(s, weights, packed, pool, weights_of(algorithm));
     case ConvAlgorithm::depthwise:
       for (long tap = 0; tap < s.taps(); tap++) {
         for (long c = 0; c < s.Cin; c++) packed[tap * s.Cin + c] = weights[c * s.taps() + tap];
@@ -247,7 +258,9 @@ long conv_scratch_size(const ConvShape& s, ConvAlgorithm algorithm, int threads,
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
-    case ConvAlgorithm::gemm_bf16: return conv_gemm_scratch_size(s, weights_of(algorithm));
+    case ConvAlgorithm::gemm_bf16:
+      return s.transposed ? conv_transposed_scratch_size(s)
+                          : conv_gemm_scratch_size(s, weights_of(algorithm));
     case ConvAlgorithm::depthwise:
     case ConvAlgorithm::taps: return 0;
     case ConvAlgorithm::transposed: return conv_transposed_scratch_size(s);
@@ -264,7 +277,9 @@ void conv(const ConvShape& s, ConvAlgorithm algorithm, const ConvRun& run, Threa
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
-    case ConvAlgorithm::gemm_bf16: return conv_gemm(s, run, pool, weights_of(algorithm));
+    case ConvAlgorithm::gemm_bf16:
+      return s.transposed ? conv_transposed(s, run, pool, weights_of(algorithm))
+                          : conv_gemm(s, run, pool, weights_of(algorithm));
     case ConvAlgorithm::depthwise: return depthwise(s, run, pool);
     case ConvAlgorithm::transposed: return conv_transposed(s, run, pool);
     case ConvAlgorithm::taps: return conv_taps(s, run, pool);

@@ -23,7 +23,7 @@ enum class ConvAlgorithm {
   depthwise,  // groups == Cin == Cout
   transposed,  // one matrix product for each of the stride x stride output phases
   gemm_f16,    // gemm with weights kept in float16: half the memory
-  gemm_bf16,   // the same in bfloat16
+  gemm_bf16,   // the same in bfloat16; also transposed, where the CPU multiplies such numbers
   taps,        // one product for each tap, of the outputs for which it reads no padding
 };
 /// Those of float32 weights. Of two that cost the same, the first is taken.

@@ -141,8 +141,13 @@ void narrow_panel(const float* panel, long K, long run_length, long width, DType
 }  // namespace
 
 bool conv_gemm_pairs(const ConvShape& s) {
+  if (s.groups > 1) return s.Cin / s.groups % 2 == 0;
   if (!pads_rows(s, DType::bf16)) return true;
   return s.w.dilation == 1 && packed_depth(s, s.Cin, DType::bf16) <= RowGemm::max_depth;
+}
+
+long conv_gemm_pairs_depth(const ConvShape& s) {
+  return s.taps() * Groups(s, Merge::yes, DType::bf16).in;
 }
 
 bool conv_gemm_by_columns(const ConvShape& s) {
@@ -151,7 +156,9 @@ bool conv_gemm_by_columns(const ConvShape& s) {
 
 bool conv_gemm_reads_in_groups(const ConvShape& s) { return reads_in_groups(s, DType::f32); }
 
-bool conv_gemm_merges_groups(const ConvShape& s) { return Groups(s, Merge::yes, DType::f32).merged > 1; }
+bool conv_gemm_merges_groups(const ConvShape& s, DType type) {
+  return Groups(s, Merge::yes, type).merged > 1;
+}
 
 long conv_gemm_packed_size(const ConvShape& s, DType type, Merge merge) {
   const Groups g(s, merge, type);

@@ -31,8 +31,12 @@ template <class T>
 ImageView<T> with_halo(const Halo& halo, const T* in, long in_stride, T* scratch, ThreadPool& pool,
                        std::atomic<bool>* finite) {
   const auto test = [&](const T* values, long count) {
+    bool is_finite = true;
     if constexpr (std::is_same_v<T, float>)
-      if (!all_finite(values, count)) finite->store(false, std::memory_order_relaxed);
+      is_finite = all_finite(values, count);
+    else
+      is_finite = all_finite_halves(values, count);
+    if (!is_finite) finite->store(false, std::memory_order_relaxed);
   };
   if (halo.empty() && !(halo.is_dense && in_stride != halo.channels)) {
     if (finite) {

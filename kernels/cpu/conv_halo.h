@@ -40,7 +40,7 @@ struct Halo {
 };
 
 /// The padded image: `in` itself where there is nothing to pad, else a copy in `scratch`. `finite` becomes
-/// false where the image, of floats, holds a NaN or an infinity; null: not asked.
+/// false where the image, of floats or bfloat16, holds a NaN or an infinity; null: not asked.
 template <class T>
 ImageView<T> with_halo(const Halo& halo, const T* in, long in_stride, T* scratch, ThreadPool& pool,
                        std::atomic<bool>* finite = nullptr);

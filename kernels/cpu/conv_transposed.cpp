@@ -1,8 +1,10 @@
 // Transposed convolution: outputs at the same position modulo the stride use the same taps, so each such
 // phase is a stride-1 convolution of the input whose results are scattered over the output with the stride.
 #include <algorithm>
+#include <type_traits>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "kernels/cpu/conv_gemm.h"
 #include "kernels/cpu/conv_halo.h"
 #include "kernels/cpu/conv_phases.h"
@@ -63,19 +65,20 @@ struct Phase {
 long group_in(const ConvShape& s) { return s.Cin / s.groups; }
 long group_out(const ConvShape& s) { return s.Cout / s.groups; }
 
-bool packs_columns(const ConvShape& s, const Phase& phase) {
-  return cpu::packs_columns(phase.taps(), group_in(s), group_out(s), DType::f32);
+bool packs_columns(const ConvShape& s, const Phase& phase, DType type) {
+  return cpu::packs_columns(phase.taps(), group_in(s), group_out(s), type);
 }
 
-// Floats of the packed weights of a group in a phase.
-long packed_size(const ConvShape& s, const Phase& phase) {
+// Words of the packed weights of a group in a phase.
+long packed_size(const ConvShape& s, const Phase& phase, DType type) {
   const long depth = phase.taps() * group_in(s);
-  return packs_columns(s, phase) ? depth * group_out(s) : packed_panels_size(depth, group_out(s));
+  return packs_columns(s, phase, type) ? depth * group_out(s)
+                                       : packed_panels_size(depth, group_out(s), type);
 }
 
-// body(phase, floats of packed weights before it)
+// body(phase, words of packed weights before it)
 template <class Body>
-void each_phase(const ConvShape& s, Body body) {
+void each_phase(const ConvShape& s, DType type, Body body) {
   long packed = 0;
   for (long z = 0; z < s.d.stride; z++) {
     const AxisPhase d(s.d, s.out(s.d), z);
@@ -84,7 +87,7 @@ void each_phase(const ConvShape& s, Body body) {
       for (long x = 0; x < s.w.stride; x++) {
         const Phase phase{d, h, AxisPhase(s.w, s.out(s.w), x)};
         body(phase, packed);
-        packed += s.groups * packed_size(s, phase);
+        packed += s.groups * packed_size(s, phase, type);
       }
     }
   }
@@ -92,21 +95,26 @@ void each_phase(const ConvShape& s, Body body) {
 
 }  // namespace
 
-long conv_transposed_packed_size(const ConvShape& s) {
+bool conv_transposed_pairs(const ConvShape& s) { return group_in(s) % 2 == 0; }
+
+long conv_transposed_packed_size(const ConvShape& s, DType type) {
   long size = 0;
-  each_phase(s, [&](const Phase& phase, long before) { size = before + s.groups * packed_size(s, phase); });
+  each_phase(s, type, [&](const Phase& phase, long before) {
+    size = before + s.groups * packed_size(s, phase, type);
+  });
   return size;
 }
 
-void pack_conv_transposed(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool) {
+void pack_conv_transposed(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool,
+                          DType type) {
   TENON_CHECK(std::max({s.d.kernel, s.h.kernel, s.w.kernel}) <= max_axis_taps);
   const long in = group_in(s);
   const long out = group_out(s);
   const long taps = s.taps();
   const long width = row_gemm_tile().cols;
   const long panels = (out + width - 1) / width;
-  each_phase(s, [&](const Phase& phase, long before) {
-    if (packs_columns(s, phase)) {
+  each_phase(s, type, [&](const Phase& phase, long before) {
+    if (packs_columns(s, phase, type)) {
       float* p = packed + before;
       for (long i = 0; i < s.groups * out; i++) {
         phase.each_tap(s, [&](long tap, long, long, long) {
@@ -116,15 +124,21 @@ void pack_conv_transposed(const ConvShape& s, const float* weights, float* packe
       }
       return;
     }
-    const long panel_size = phase.taps() * in * width;
+    const long size = panel_size(phase.taps() * in, type);
     pool.parallel_for(s.groups * panels, [&](long i, int) {
-      float* p = packed + before + i * panel_size;
+      float* p = packed + before + i * size;
       const long first = i % panels * width;
       const long cols = std::min(width, out - first);
       phase.each_tap(s, [&](long tap, long, long, long) {
         for (long k = 0; k < in; k++) {
           const float* w = weights + ((i / panels * in + k) * out + first) * taps + tap;
-          for (long c = 0; c < width; c++) *p++ = c < cols ? w[c * taps] : 0.0f;
+          if (type == DType::bf16) {  // of pairs the first, or the second
+            auto* const halves = reinterpret_cast<std::uint16_t*>(p) + k % 2;
+            for (long c = 0; c < width; c++) halves[2 * c] = c < cols ? BFloat16(w[c * taps]).bits : 0;
+            p += k % 2 * width;
+          } else {
+            for (long c = 0; c < width; c++) *p++ = c < cols ? w[c * taps] : 0.0f;
+          }
         }
       });
     });
@@ -135,19 +149,26 @@ long conv_transposed_scratch_size(const ConvShape& s) {
   return halo_of(s, std::min(s.N, images_per_pass(s))).size();
 }
 
-void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
+namespace {
+
+template <class T>
+void run_passes(const ConvShape& s, const ConvRun& run, const T* in, ThreadPool& pool, DType type) {
   TENON_CHECK(s.taps() <= max_conv_taps);
+  // Tiles of pairs round themselves. A hook sees all of the result in the end: its rows lie one behind the
+  // other.
+  const bool tiles_round = run.epilogue.rounded && type == DType::bf16;
+  TENON_CHECK(!run.out_halves || !run.epilogue.hook || tiles_round);
   const long out_h = s.out(s.h);
   const long out_w = s.out(s.w);
   const bool flat = s.d.trivial();
   const long step = std::min(s.N, images_per_pass(s));
   for (long n = 0; n < s.N; n += step) {
     const Halo halo = halo_of(s, std::min(step, s.N - n));
-    const ImageView<float> view =
-        with_halo(halo, run.in + n * s.in_pixels() * run.in_stride, run.in_stride, run.scratch, pool);
-    const float* origin = view.data + halo.d.before * view.plane_stride + halo.h.before * view.row_stride +
+    const ImageView<T> view = with_halo(halo, in + n * s.in_pixels() * run.in_stride, run.in_stride,
+                                        reinterpret_cast<T*>(run.scratch), pool);
+    const T* origin = view.data + halo.d.before * view.plane_stride + halo.h.before * view.row_stride +
                           halo.w.before * view.pixel_stride;
-    each_phase(s, [&](const Phase& phase, long packed_before) {
+    each_phase(s, type, [&](const Phase& phase, long packed_before) {
       long offsets[max_conv_taps];
       long count = 0;
       phase.each_tap(s, [&](long, long z, long y, long x) {
@@ -163,26 +184,46 @@ void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
       g.runs = count;
       g.run_offsets = offsets;
       g.run_length = group_in(s);
-      g.by_columns = packs_columns(s, phase);
+      g.b_type = type;
+      g.a_is_bf16 = run.in_is_bf16;
+      g.by_columns = packs_columns(s, phase, type);
       g.b_row_stride = row_gemm_tile().cols;
-      g.b_panel_stride = g.depth() * g.b_row_stride;
+      g.b_panel_stride = panel_size(g.depth(), type);
       g.c_stride = run.out_stride;
       g.c_rows = {phase.w.count, phase.h.count, s.w.stride, s.h.stride * out_w,
                   flat ? s.out_pixels() : s.d.stride * out_h * out_w};
       for (long i = 0; i < s.groups; i++) {
         const long channel = i * g.cols;
-        g.a = origin + i * group_in(s);
-        g.b = run.packed + packed_before + i * packed_size(s, phase);
-        g.c = run.out + first_pixel * run.out_stride + channel;
+        if constexpr (std::is_same_v<T, float>)
+          g.a = origin + i * group_in(s);
+        else
+          g.a_halves = origin + i * group_in(s);
+        g.b = run.packed + packed_before + i * packed_size(s, phase, type);
+        const long out = first_pixel * run.out_stride + channel;
+        if (run.out_halves)
+          g.c_halves = run.out_halves + out;
+        else
+          g.c = run.out + out;
         g.epilogue = run.epilogue.from(first_pixel, channel);
-        g.epilogue.hook = nullptr;
-        g.epilogue.rounded = nullptr;
+        if (!tiles_round) {
+          g.epilogue.hook = nullptr;
+          g.epilogue.rounded = nullptr;
+        }
         run_row_gemm(g, pool);
       }
     });
   }
-  if (run.epilogue.hook)
+  if (run.epilogue.hook && !tiles_round)
     run_hook(run.epilogue, run.out, run.out_stride, {.rows = s.N * s.out_pixels(), .cols = s.Cout}, pool);
+}
+
+}  // namespace
+
+void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool, DType type) {
+  if (run.in_halves)
+    run_passes(s, run, run.in_halves, pool, type);
+  else
+    run_passes(s, run, run.in, pool, type);
 }
 
 }  // namespace tenon::cpu

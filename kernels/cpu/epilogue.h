@@ -41,7 +41,8 @@ using TileHook = void (*)(const void* context, float* tile, long tile_stride, lo
 struct RoundedRows {
   enum class To { f16, bf16 } to;
   Activation activation = Activation::none;
-  bool adds = false;  // a residual
+  bool adds = false;         // a residual
+  bool adds_to_sum = false;  // to x as it was summed, not rounded
   bool rounds_sum = false, rounds_result = false;
   bool residual_is_half = false;  // in memory: of type `to`, else float32
 

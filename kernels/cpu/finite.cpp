@@ -19,4 +19,11 @@ bool all_finite(const float* values, long count) {
   return hsum((sum[0] + sum[1]) + (sum[2] + sum[3])) == 0.0f;
 }
 
+bool all_finite_halves(const std::uint16_t* values, long count) {
+  constexpr std::uint16_t exponent = 0x7f80;
+  std::uint16_t found = 0;
+  for (long i = 0; i < count; i++) found |= (values[i] & exponent) == exponent;
+  return found == 0;
+}
+
 }  // namespace tenon::cpu::TENON_ISA

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "kernels/cpu/row_gemm_parallel.h"
+#include "kernels/cpu/small_pairs.h"
 #include "kernels/cpu/transpose.h"
 
 namespace tenon::cpu {
@@ -125,6 +127,38 @@ bool reads_b_in_place(const BatchedGemm& g) {
          g.one.M <= few_rows;
 }
 
+// Products of bfloat16 by small right sides, enough of them for all threads.
+std::optional<SmallPairs> small_pairs_of(const BatchedGemm& g, int threads) {
+  const Gemm& one = g.one;
+  const Epilogue& e = one.epilogue;
+  constexpr long much_work = 1 << 18;  // of a product that threads share
+  const bool fills_threads = g.batch >= 2 * threads || one.M * one.N * one.K <= much_work;
+  const bool in_halves = one.a_halves && one.c_halves && one.b.type == DType::bf16 && !one.b.is_widened;
+  const bool rounds = e.rounded ? e.rounded->activation.kind <= Activation::Kind::relu : !e.hook;
+  const bool only_rounds = rounds && !e.bias && !e.residual && e.activation == Activation::none && !e.added;
+  if (!fills_threads || !in_halves || !only_rounds || !runs_dot_of_bf16()) return std::nullopt;
+  SmallPairs small{.M = one.M,
+                         .N = one.N,
+                         .K = one.K,
+                         .a = one.a_halves,
+                         .b = static_cast<const std::uint16_t*>(one.b.data),
+                         .c = one.c_halves,
+                         .a_row = one.a_stride,
+                         .b_row = one.b.k_stride,
+                         .b_column = one.b.n_stride,
+                         .c_row = one.c_stride,
+                         .a_batch = g.a_batch_stride,
+                         .b_batch = g.b_batch_stride,
+                         .c_batch = g.c_batch_stride};
+  if (e.rounded) {
+    small.rounding = *e.rounded;
+    small.residual = e.rounded_residual;
+    small.residual_row = e.rounded_residual_stride;
+    small.residual_batch = one.M * e.rounded_residual_stride;
+  }
+  return small.is_small() ? std::optional(small) : std::nullopt;
+}
+
 bool packs_columns(long K, long N, DType type) { return cpu::packs_columns(1, K, N, packed_type(type)); }
 
 RowGemm row_gemm_of(const Gemm& g) {
@@ -230,6 +264,14 @@ long batched_gemm_scratch_size(const BatchedGemm& g, int threads) {
 }
 
 void batched_gemm(const BatchedGemm& g, float* scratch, ThreadPool& pool) {
+  if (const auto small = small_pairs_of(g, pool.threads())) {
+    constexpr long chunk_work = 1 << 19;  // multiplications
+    const long step = std::max(1L, chunk_work / (small->M * small->N * small->K));
+    pool.parallel_for((g.batch + step - 1) / step, [&](long chunk, int) {
+      small_pairs(*small, chunk * step, std::min(g.batch, (chunk + 1) * step));
+    });
+    return;
+  }
   const bool in_place = reads_b_in_place(g);
   const auto run = [&](long i, float* packed) {
     RowGemm r = row_gemm_of(g.one);

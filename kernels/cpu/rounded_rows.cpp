@@ -30,7 +30,7 @@ TENON_INLINE vf unrounded(const RoundedRows& how, Form form, vf x, vf residual) 
   using enum Activation::Kind;
   constexpr bool commutes_with_rounding = kind == none || kind == relu;
   if (form.adds) {
-    x = Half::round(x) + residual;
+    x = (how.adds_to_sum ? x : Half::round(x)) + residual;
     if (how.rounds_sum) x = Half::round(x);
   } else if (!commutes_with_rounding) {
     x = Half::round(x);

@@ -1,5 +1,6 @@
 // The register tile kernels. Built once per ISA.
 #include "kernels/cpu/simd_half.h"
+#include "kernels/cpu/small_pairs.h"
 #include "kernels/cpu/tile_loop.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -73,11 +74,14 @@ TileKernel byte_dot_tile(const TileCall& call);
 /// Of tile_kernel_dot.cpp.
 bool runs_bf16_dot();
 TileKernel bf16_dot_tile(const TileCall& call);
+/// Of small_pairs_dot.cpp.
+void small_pairs_by_dot(const SmallPairs& p, long first, long last);
 #else
 bool runs_byte_dot() { return false; }
 static TileKernel byte_dot_tile(const TileCall&) { return nullptr; }
 static bool runs_bf16_dot() { return false; }
 static TileKernel bf16_dot_tile(const TileCall&) { return nullptr; }
+static void small_pairs_by_dot(const SmallPairs&, long, long) {}
 #endif
 
 void prefetch_rounded(const Tile& t, long col, long rows) {
@@ -98,6 +102,8 @@ void round_tile(const Tile& t, long col, float* c, long rows, long cols) {
   tile.cols = cols;
   finish_rounded(*t.rounding, tile);
 }
+
+void run_small_pairs(const SmallPairs& p, long first, long last) { small_pairs_by_dot(p, first, last); }
 
 bool runs_tile(TileForm form) { return form != TileForm::bf16_dot || runs_bf16_dot(); }
 

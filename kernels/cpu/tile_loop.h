@@ -75,6 +75,7 @@ static TENON_INLINE void scale_integers(vf (&sum)[Rows][Vectors], const float* s
 struct PlainForm {
   static constexpr bool sums_are_integers = false;
   static constexpr bool makes_codes = false;
+  static constexpr bool rounds = false;
   static constexpr bool has_rest = false;
   static constexpr int group = 0;
   static constexpr int depth = 1;
@@ -134,6 +135,8 @@ static TENON_INLINE void add_groups(vf (&sum)[Rows][Vectors], const Pointers& a,
 //   sums_are_integers
 //   has_rest          B is split: add_rest(sum, x, factor) is for the rows of Tile::rest
 //   makes_codes       then store_codes(t, col, sum, last_lanes) does what Tile::codes says
+//   rounds            then store_rounded(t, col, c, sum, last_lanes) does what Tile::rounded says, in registers,
+//                     where can_round(*t.rounding)
 template <class Form, int Depth, int Rows, int Vectors, class Pointers>
 static TENON_INLINE void add_step(vf (&sum)[Rows][Vectors], const Pointers& a, long k, const float* b,
                                   long b_panel_stride) {
@@ -221,6 +224,8 @@ static TENON_INLINE void run_row_tile(const Tile& t) {
       for (int j = 0; j < Vectors; j++) sum[i][j] = begin[j];
     }
     const bool makes_codes = Form::makes_codes && t.codes;
+    bool rounds = false;
+    if constexpr (Form::rounds) rounds = t.rounded && Form::can_round(*t.rounding);
     TENON_UNROLL
     for (int i = 0; i < Rows; i++) {
       if (makes_codes) {
@@ -228,6 +233,7 @@ static TENON_INLINE void run_row_tile(const Tile& t) {
         if (t.residual_codes) __builtin_prefetch(t.residual_codes + col + t.c_row[i]);
         continue;
       }
+      if (rounds && t.rounded->halves) continue;
       __builtin_prefetch(c + t.c_row[i], 1);
       if (has_second_line) __builtin_prefetch(c + t.c_row[i] + line_words, 1);
     }
@@ -300,6 +306,12 @@ static TENON_INLINE void run_row_tile(const Tile& t) {
     }
     if (t.residual) add_rows(sum, t.residual + col, t.residual_row, last_lanes);
     activate_vectors(t.activation, sum);
+    if constexpr (Form::rounds) {
+      if (rounds) {
+        Form::store_rounded(t, col, c, sum, last_lanes);
+        continue;
+      }
+    }
     float* to[Rows];  // a store could change what a tile points to
     TENON_UNROLL
     for (int i = 0; i < Rows; i++) to[i] = c + t.c_row[i];

@@ -44,6 +44,9 @@ ConvShape shape_of(const T& op, const Index& x, const Index& weight) {
 ConvShape conv_shape(const Conv& op, const Index& x, const Index& weights) {
   return shape_of(op, x, weights);
 }
+ConvShape conv_shape(const ConvTranspose& op, const Index& x, const Index& weights) {
+  return shape_of(op, x, weights);
+}
 
 std::optional<ConvCall> ConvCall::match(const Planner& planner, const Group& group) {
   auto call = match_any_weights(planner, group);
@@ -62,7 +65,7 @@ std::optional<ConvCall> ConvCall::match_any_weights(const Planner& planner, cons
 
 std::optional<ConvCall> ConvCall::match_halves(const Planner& planner, const Group& group) {
   for (const Node* member : group.members()) {
-    if (!member->is<Conv>()) continue;
+    if (!member->is<Conv>() && !member->is<ConvTranspose>()) continue;
     const Value* const half = widened_for(*member);
     if (!half || group.contains(half)) return std::nullopt;
     auto call = call_of(group, *member, group.outer(half));

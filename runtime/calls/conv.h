@@ -10,6 +10,7 @@ namespace tenon {
 
 /// Of a convolution with one to three spatial axes, whose operands have these sizes.
 ConvShape conv_shape(const Conv&, const Index& x, const Index& weights);
+ConvShape conv_shape(const ConvTranspose&, const Index& x, const Index& weights);
 
 /// A group around a convolution or a transposed one. Values are those of the graph's body.
 struct ConvCall {

@@ -4,19 +4,34 @@
 
 #include "ir/ops/linear.h"
 #include "runtime/calls/epilogue.h"
+#include "runtime/widen.h"
 
 namespace tenon {
 
 std::optional<MatmulCall> MatmulCall::match(const Planner& planner, const Group& group) {
   const Node* anchor = find_anchor(group, op_info<Linear>());
   if (!anchor) anchor = find_anchor(group, op_info<MatMul>());
-  if (!anchor) return std::nullopt;
-  MatmulCall call{.anchor = anchor, .x = group.outer(anchor->input(0))};
-  const auto constant = planner.stored_weight(group.outer(anchor->input(1)));
+  return anchor ? of(planner, group, *anchor, group.outer(anchor->input(0))) : std::nullopt;
+}
+
+std::optional<MatmulCall> MatmulCall::match_halves(const Planner& planner, const Group& group) {
+  for (const Node* member : group.members()) {
+    if (!member->is<MatMul>() && !member->is<Linear>()) continue;
+    const Value* const half = widened_for(*member);
+    if (!half || group.contains(half) || group.contains(member->input(1))) return std::nullopt;
+    return of(planner, group, *member, group.outer(half));
+  }
+  return std::nullopt;
+}
+
+std::optional<MatmulCall> MatmulCall::of(const Planner& planner, const Group& group, const Node& anchor,
+                                         const Value* x) {
+  MatmulCall call{.anchor = &anchor, .x = x};
+  const auto constant = planner.stored_weight(group.outer(anchor.input(1)));
   if (!constant || constant->rank() != 2) return std::nullopt;
-  call.weight = anchor->is<Linear>() ? constant->permute(Index{1, 0}) : *constant;
-  if (anchor->inputs().size() > 2) call.bias = anchor->input(2);
-  const Shape& result = anchor->output()->shape();
+  call.weight = anchor.is<Linear>() ? constant->permute(Index{1, 0}) : *constant;
+  if (anchor.inputs().size() > 2) call.bias = anchor.input(2);
+  const Shape& result = anchor.output()->shape();
   call.N = result.back().value();
   call.K = call.x->shape().back().value();
   call.M = numel(result).value() / std::max<std::int64_t>(call.N, 1);

@@ -17,7 +17,12 @@ struct MatmulCall {
   /// nullopt where the group has no such anchor, its right side is not known or no matrix, or there is
   /// nothing to compute.
   static std::optional<MatmulCall> match(const Planner&, const Group&);
+  /// The same of a group in which a cast of bfloat16 is between x and the anchor: `x` is what it reads.
+  static std::optional<MatmulCall> match_halves(const Planner&, const Group&);
   Work work() const;
+
+ private:
+  static std::optional<MatmulCall> of(const Planner&, const Group&, const Node& anchor, const Value* x);
 };
 
 }  // namespace tenon

@@ -147,15 +147,17 @@ std::vector<Candidate> lower_batched_matmul(const Planner& planner, const Group&
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, info); }}};
 }
 
-/// A product of two matrices of bfloat16 that are only known at run time.
+/// A product of two matrices of bfloat16 that are only known at run time, or of float32 that is cast from such.
 bool multiplies_halves(const Node& member, const Group& group) {
+  const DType result = member.output()->dtype();
   const auto is_half = [&](std::size_t i) {
-    const Value* const factor = group.outer(member.input(i));
-    return factor->dtype() == DType::bf16 && factor->kind() != Value::Kind::weight &&
+    const Value* factor = group.outer(member.input(i));
+    if (result == DType::f32) factor = widened_half(*factor);
+    return factor && factor->dtype() == DType::bf16 && factor->kind() != Value::Kind::weight &&
            !ConstantValue(factor).is_constant();
   };
-  return cpu::runs_dot_of_bf16() && member.output()->dtype() == DType::bf16 && is_half(0) && is_half(1) &&
-         member.input(0)->shape().back().value() <= cpu::RowGemm::max_depth;
+  return cpu::runs_dot_of_bf16() && (result == DType::bf16 || result == DType::f32) && is_half(0) &&
+         is_half(1) && member.input(0)->shape().back().value() <= cpu::RowGemm::max_depth;
 }
 
 }  // namespace

@@ -161,12 +161,14 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
 
 // Of a convolution of bfloat16 by weights that are known.
 std::optional<ConvShape> shape_of_halves(const Node& member, const Group& group) {
-  const auto* conv = member.as<Conv>();
-  const Value* const weights = conv ? group.outer(member.input(1)) : nullptr;
-  if (!conv || member.output()->dtype() != DType::bf16 || weights->kind() != Value::Kind::weight ||
-      weights->rank() > 5)
+  const auto* const conv = member.as<Conv>();
+  const auto* const transposed = member.as<ConvTranspose>();
+  const Value* const weights = conv || transposed ? group.outer(member.input(1)) : nullptr;
+  if (!weights || member.output()->dtype() != DType::bf16 || weights->kind() != Value::Kind::weight ||
+      weights->rank() < 3 || weights->rank() > 5)
     return std::nullopt;
-  return conv_shape(*conv, eval(member.input(0)->shape(), {}), eval(weights->shape(), {}));
+  const Index image = eval(member.input(0)->shape(), {}), sizes = eval(weights->shape(), {});
+  return conv ? conv_shape(*conv, image, sizes) : conv_shape(*transposed, image, sizes);
 }
 
 bool reads_halves(const Node& member, const Group& group) {
@@ -176,6 +178,8 @@ bool reads_halves(const Node& member, const Group& group) {
 }
 
 bool writes_halves(const Node& member, const Group& group) {
+  // What it is given behind it may be more than a rounding.
+  if (member.is<ConvTranspose>() && group.members().size() > 1) return false;
   return reads_halves(member, group) &&
          cpu::conv_writes_halves(*shape_of_halves(member, group), cpu::ConvAlgorithm::gemm_bf16);
 }
@@ -189,7 +193,12 @@ std::vector<OpLowering> conv_lowerings() {
            .widens = true,
            .reads_halves = reads_halves,
            .writes_halves = writes_halves},
-          {.op = &op_info<ConvTranspose>(), .lower = lower_conv, .channels_last = true, .widens = true}};
+          {.op = &op_info<ConvTranspose>(),
+           .lower = lower_conv,
+           .channels_last = true,
+           .widens = true,
+           .reads_halves = reads_halves,
+           .writes_halves = writes_halves}};
 }
 
 }  // namespace tenon

@@ -62,7 +62,9 @@ class Recogniser {
   std::optional<LoopOperand> rows_of(Reg r) const {
     if (patterns_.at(r).op != LoopOp::load) return std::nullopt;
     LoopOperand from = program_.operand(static_cast<std::size_t>(patterns_.at(r).operand));
-    const bool fits = (from.dtype == DType::f32 || from.dtype == rounds_) && from.strides[0] > 0 &&
+    const bool repeats = from.strides[0] == 0;  // one row for all
+    const bool fits = (from.dtype == DType::f32 || from.dtype == rounds_) &&
+                      (from.strides[0] > 0 || (rounds_ && repeats)) &&
                       from.strides[1] == 1 && from.offset == 0;
     return fits ? std::optional(std::move(from)) : std::nullopt;
   }
@@ -113,7 +115,8 @@ class Recogniser {
     rows.residual_is_half = known.added->dtype != DType::f32;
     rows.rounds_sum = of_sum.has_value();
     const auto of_tile = take_rounding(*summand, rows);
-    if (!of_tile || !is_tile(*of_tile)) return std::nullopt;
+    rows.adds_to_sum = !of_tile;
+    if (!is_tile(of_tile.value_or(*summand))) return std::nullopt;
     return with(known, rows);
   }
 

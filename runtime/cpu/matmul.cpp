@@ -5,6 +5,7 @@
 #include "ir/ops/linear.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/row_gemm.h"
+#include "runtime/constant_value.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/pack.h"
 #include "runtime/cpu/quantized_matmul.h"
@@ -25,12 +26,18 @@ class GemmStep : public CpuStep {
   void compute(const CpuFrame& frame) const override {
     CpuEpilogue::Running running;
     cpu::Gemm g = sizes_;
-    g.a = frame.at<const float>(a);
+    if (a_is_half)
+      g.a_halves = frame.at<const std::uint16_t>(a);
+    else
+      g.a = frame.at<const float>(a);
     if (is_packed_)
       g.packed_b = frame.at<const float>(b);
     else
       g.b.data = frame.at<const void>(b);
-    g.c = frame.at<float>(c);
+    if (c_is_half)
+      g.c_halves = frame.at<std::uint16_t>(c);
+    else
+      g.c = frame.at<float>(c);
     g.epilogue = epilogue_.bind(frame, running);
     if (epilogue_.find_rows(frame, g.epilogue, g.M, frame.scratch + packing_bytes))
       cpu::gemm(g, reinterpret_cast<float*>(frame.scratch), frame.pool);
@@ -42,6 +49,7 @@ class GemmStep : public CpuStep {
   std::size_t rows_bytes() const { return epilogue_.scratch_bytes(sizes_.M); }
 
   Address a, b, c;
+  bool a_is_half = false, c_is_half = false;  // in memory: bfloat16
   std::size_t packing_bytes = 0;  // of scratch; the rows of the residual come behind
 
  private:
@@ -58,7 +66,7 @@ cpu::Gemm gemm_of(const MatmulCall& call, const Schedule& schedule = {}) {
   return {.M = call.M,
           .N = call.N,
           .K = call.K,
-          .a_is_bf16 = is_widened_from(call.x, DType::bf16),
+          .a_is_bf16 = call.x->dtype() == DType::bf16 || is_widened_from(call.x, DType::bf16),
           .b = matrix_of(call.weight),
           .schedule = schedule};
 }
@@ -99,20 +107,41 @@ void emit(Planner& planner, const Group& group, const MatmulCall& call, CpuEpilo
   step->a = a.address();
   step->b = right.address();
   step->c = c.address();
+  step->a_is_half = a.dtype() == DType::bf16;
+  step->c_is_half = c.dtype() == DType::bf16;
   step->scratch_bytes = packing_bytes + step->rows_bytes();
   step->packing_bytes = packing_bytes;
   planner.emit(std::move(step), group.node(), std::move(reads), {c});
 }
 
+/// Does the CPU multiply rows of bfloat16 so deep, and write such, too?
+bool multiplies_halves(std::int64_t depth) {
+  return cpu::runs_dot_of_bf16() && depth <= cpu::RowGemm::max_depth;
+}
+
+/// A product of bfloat16 by a weight.
+bool multiplies_halves_by_weight(const Node& member, const Group& group) {
+  const Value *const x = group.outer(member.input(0)), *const weight = group.outer(member.input(1));
+  return member.output()->dtype() == DType::bf16 && x->dtype() == DType::bf16 &&
+         !ConstantValue(x).is_constant() && weight->kind() == Value::Kind::weight &&
+         weight->dtype() == DType::bf16 && weight->rank() == 2 &&
+         multiplies_halves(x->shape().back().value());
+}
+
 std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) {
   if (has_quantized_kernel(planner, group)) return {};
-  const auto call = MatmulCall::match(planner, group);
-  if (!call || call->x->dtype() != DType::f32 || call->K == 0) return {};
+  auto call = MatmulCall::match(planner, group);
+  if (!call) call = MatmulCall::match_halves(planner, group);
+  if (!call || call->anchor->input(0)->dtype() != DType::f32 || call->K == 0) return {};
+  const Type& result = group.results()[0]->type();
+  const bool has_halves = call->x->dtype() == DType::bf16 || result.dtype == DType::bf16;
+  if (has_halves && !(call->weight.dtype() == DType::bf16 && multiplies_halves(call->K))) return {};
   const Order order = row_major(call->anchor->output()->rank());
-  const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order, {.gathers = true});
+  const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order,
+                                      {.gathers = true, .halves = has_halves});
   if (!epilogue) return {};
   Work work = call->work();
-  work.bytes += epilogue->match().bytes();
+  work.bytes += epilogue->match().bytes() + bytes_of(result) - bytes_of(call->anchor->output()->type());
   const double copies = planner.estimate_copy(
       call->x, [](const Strided& t) { return row_stride(t, row_major(t.rank())).has_value(); });
   // Packed while it is used, a panel is written to the cache; packed before, the matrix goes through memory.
@@ -138,8 +167,14 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
 }  // namespace
 
 std::vector<OpLowering> matmul_lowerings() {
-  return {{.op = &op_info<Linear>(), .lower = lower_matmul, .widens = true},
-          {.op = &op_info<MatMul>(), .lower = lower_matmul, .widens = true}};
+  const auto lowering = [](const OpInfo& op) {
+    return OpLowering{.op = &op,
+                      .lower = lower_matmul,
+                      .widens = true,
+                      .reads_halves = multiplies_halves_by_weight,
+                      .writes_halves = multiplies_halves_by_weight};
+  };
+  return {lowering(op_info<Linear>()), lowering(op_info<MatMul>())};
 }
 
 }  // namespace tenon

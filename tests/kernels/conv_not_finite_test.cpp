@@ -58,5 +58,43 @@ TEST_P(NotFiniteImage, ANanOfAnImageInHalvesReachesItsReadersAlone) {
     }
 }
 
+// So would products of several groups at once.
+TEST_P(NotFiniteImage, ANanOfAGroupInHalvesReachesItsReadersAlone) {
+  ThreadPool pool(2);
+  constexpr ConvAlgorithm algorithm = ConvAlgorithm::gemm_bf16;
+  const ConvShape s{.Cin = 12, .Cout = 12, .h = axis(5, 3, 1, 1), .w = axis(6, 3, 1, 1), .groups = 3};
+  if (!conv_supports(s, algorithm)) GTEST_SKIP() << "products of float32 are faster here";
+  const Numbers weights = coarse_numbers(s.Cin * s.Cout / s.groups * 9, 2);
+  const Numbers in = coarse_numbers(s.in_pixels() * s.Cin, 1);
+  constexpr long nan_y = 2, nan_x = 3, group = 1;
+  const std::vector<double> sums = reference(s, in, weights);
+  for (const std::uint16_t not_finite : {0x7fc0, 0xff80}) {
+    std::vector<std::uint16_t> image;
+    for (long i = 0; i < in.size(); i++) image.push_back(BFloat16(in[i]).bits);
+    image[static_cast<std::size_t>((nan_y * s.w.in + nan_x) * s.Cin + 4 * group)] = not_finite;
+    Numbers packed(conv_packed_size(s, algorithm)), scratch(conv_scratch_size(s, algorithm, 2));
+    pack_conv(s, algorithm, weights.data(), packed.data(), pool);
+    Numbers out(s.out_pixels() * s.Cout);
+    conv(s, algorithm,
+         {.in_halves = image.data(),
+          .in_stride = s.Cin,
+          .packed = packed.data(),
+          .weights = weights.data(),
+          .out = out.data(),
+          .out_stride = s.Cout,
+          .scratch = scratch.data()},
+         pool);
+    for (long i = 0; i < s.out_pixels(); i++)
+      for (long o = 0; o < s.Cout; o++) {
+        const bool reads_it = o / 4 == group && std::abs(i / s.w.in - nan_y) <= 1 &&
+                              std::abs(i % s.w.in - nan_x) <= 1;
+        if (reads_it)
+          ASSERT_FALSE(std::isfinite(out[i * s.Cout + o])) << i << " " << o;
+        else
+          ASSERT_NEAR(out[i * s.Cout + o], sums[static_cast<std::size_t>(i * s.Cout + o)], 1e-4);
+      }
+  }
+}
+
 }  // namespace
 }  // namespace tenon::cpu

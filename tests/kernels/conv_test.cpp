@@ -103,6 +103,7 @@ void expect_right_in_halves(const ConvShape& s) {
     for (const Form form : {Form::plain, Form::hook, Form::rounded}) {
       for (const bool out_halves : {false, true}) {
         if (out_halves ? !conv_writes_halves(s, algorithm) : form == Form::rounded) continue;
+        if (s.transposed && out_halves && form == Form::hook) continue;  // it takes none
         ASSERT_TRUE(conv_reads_halves(s, algorithm));
         SCOPED_TRACE(std::string(name(algorithm)) + " form " + std::to_string(static_cast<int>(form)) +
                      (out_halves ? ", result in halves" : ""));

@@ -2,12 +2,15 @@
 #include "kernels/cpu/gemm.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 #include "base/half.h"
+#include "kernels/cpu/rounded_rows.h"
 #include "tests/kernels/every_isa.h"
 #include "tests/kernels/gemm_reference.h"
 
@@ -304,6 +307,121 @@ TEST_P(GemmTest, BatchedOfBfloat16) {
           run();
           EXPECT_EQ(c_halves, halves_of(expected));
         }
+}
+
+// Small ones are computed as they lie.
+TEST_P(GemmTest, BatchedSmallOfBfloat16) {
+  for (const long batch : {1, 7})
+    for (const auto& [M, N, K] : {std::tuple{8L, 8L, 8L},
+                                  {1L, 1L, 1L},
+                                  {3L, 17L, 5L},
+                                  {13L, 16L, 2L},
+                                  {25L, 33L, 7L},
+                                  {5L, 64L, 64L},
+                                  {64L, 5L, 33L}})
+      for (const bool transposed : {false, true})
+        for (const bool same_b : {false, true}) {
+          const long a_stride = K + 1, c_stride = N + 3;
+          const Numbers a = coarse_numbers(batch * M * a_stride, 1), b = coarse_numbers(batch * K * N, 2);
+          const auto a_halves = halves_of(a), b_halves = halves_of(b);
+          std::vector<std::uint16_t> c(static_cast<std::size_t>(batch * M * c_stride), 7);
+          const RoundedRows rounding{.to = RoundedRows::To::bf16};
+          BatchedGemm g{.batch = batch,
+                        .one = {.M = M,
+                                .N = N,
+                                .K = K,
+                                .a_stride = a_stride,
+                                .a_halves = a_halves.data(),
+                                .b = {b_halves.data(), transposed ? 1 : N, transposed ? K : 1, DType::bf16},
+                                .c_halves = c.data(),
+                                .c_stride = c_stride,
+                                .epilogue = {.rounded = &rounding}},
+                        .a_batch_stride = M * a_stride,
+                        .b_batch_stride = same_b ? 0 : K * N,
+                        .c_batch_stride = M * c_stride};
+          Numbers scratch(batched_gemm_scratch_size(g, pool_.threads()));
+          batched_gemm(g, scratch.data(), pool_);
+          for (long i = 0; i < batch; i++) {
+            Numbers right(K * N);
+            for (long k = 0; k < K; k++)
+              for (long n = 0; n < N; n++)
+                right[k * N + n] =
+                    b[i * g.b_batch_stride + k * g.one.b.k_stride + n * g.one.b.n_stride];
+            const Numbers left = a.from(i * M * a_stride);
+            const Reference expected{M, N, K, left, right, a_stride};
+            for (long m = 0; m < M; m++)
+              for (long n = 0; n < c_stride; n++) {
+                const std::uint16_t found = c[static_cast<std::size_t>((i * M + m) * c_stride + n)];
+                if (n >= N) {
+                  ASSERT_EQ(found, 7);
+                  continue;
+                }
+                const double wanted = expected.at(m, n);
+                ASSERT_NEAR(float(std::bit_cast<BFloat16>(found)), wanted, 1e-5 + std::abs(wanted) / 256)
+                    << M << "x" << N << "x" << K << " at " << m << ", " << n;
+              }
+          }
+        }
+}
+
+// What is done with the sums of a tile of pairs in registers is what finish_rounded does with them in memory.
+TEST_P(GemmTest, TilesOfBfloat16RoundAsRowsDo) {
+  const long M = 31, N = 75, K = 12;
+  const Numbers a = coarse_numbers(M * K, 1), b = coarse_numbers(K * N, 2), bias = random_numbers(N, 3);
+  const Numbers residual = coarse_numbers(M * N, 4);
+  const auto a_halves = halves_of(a), residual_halves = halves_of(residual);
+  Gemm g{.M = M,
+         .N = N,
+         .K = K,
+         .a_stride = K,
+         .a_halves = a_halves.data(),
+         .b = {b.data(), N, 1, DType::bf16, true},
+         .c_stride = N,
+         .epilogue = {.bias = bias.data()}};
+  Numbers p(packed_b_size(K, N, DType::bf16));
+  pack_b(K, N, g.b, p.data(), pool_);
+  g.packed_b = p.data();
+  Numbers sums(M * N);
+  g.c = sums.data();
+  gemm(g, nullptr, pool_);
+  std::vector<long> rows;
+  for (long m = 0; m < M; m++) rows.push_back(m * N);
+  for (const Activation& activation : {Activation::none, Activation::relu,
+                                       Activation{Activation::Kind::clamp, -0.5f, 0.75f},
+                                       Activation{Activation::Kind::hardswish}, Activation{Activation::Kind::tanh}})
+    for (int flags = 0; flags < 32; ++flags) {
+      const RoundedRows how{.to = RoundedRows::To::bf16,
+                            .activation = activation,
+                            .adds = (flags & 1) != 0,
+                            .adds_to_sum = (flags & 2) != 0,
+                            .rounds_sum = (flags & 4) != 0,
+                            .rounds_result = (flags & 8) != 0,
+                            .residual_is_half = (flags & 16) != 0};
+      const void* const added = how.residual_is_half ? static_cast<const void*>(residual_halves.data())
+                                                     : static_cast<const void*>(residual.data());
+      g.epilogue.rounded = &how;
+      g.epilogue.rounded_residual = how.adds ? added : nullptr;
+      g.epilogue.rounded_residual_stride = N;
+      for (const bool to_halves : {false, true}) {
+        Numbers expected = sums, found(M * N);
+        std::vector<std::uint16_t> expected_halves(static_cast<std::size_t>(M * N)), halves(expected_halves);
+        finish_rounded(how, {.sums = expected.data(),
+                             .sums_rows = rows.data(),
+                             .residual = g.epilogue.rounded_residual,
+                             .residual_rows = rows.data(),
+                             .halves = to_halves ? expected_halves.data() : nullptr,
+                             .halves_rows = rows.data(),
+                             .rows = M,
+                             .cols = N});
+        g.c = found.data();
+        g.c_halves = to_halves ? halves.data() : nullptr;
+        gemm(g, nullptr, pool_);
+        if (to_halves)
+          ASSERT_EQ(halves, expected_halves) << "flags " << flags;
+        else
+          ASSERT_EQ(found, expected) << "flags " << flags;
+      }
+    }
 }
 
 TEST_P(GemmTest, SameNumbersForAnyNumberOfThreads) {

@@ -18,21 +18,21 @@ void expect_widened(std::string_view before, std::string_view after) {
 }
 
 TEST(Widen, OperandsAreCastAndTheResultIsRoundedInTheGroup) {
-  expect_widened(R"(graph g(%x: bf16[4,8]) {
-  @w : bf16[6,8]
-  @b : bf16[6]
-  %1 = linear(%x, @w, @b) : bf16[4,6]
+  expect_widened(R"(graph g(%x: f16[4,8]) {
+  @w : f16[6,8]
+  @b : f16[6]
+  %1 = linear(%x, @w, @b) : f16[4,6]
   return %1
 }
 )",
-                 R"(graph g(%x: bf16[4,8]) {
-  @w : bf16[6,8]
-  @b : bf16[6]
+                 R"(graph g(%x: f16[4,8]) {
+  @w : f16[6,8]
+  @b : f16[6]
   %1 = cast(%x) : f32[4,8]
   %2 = cast(@w) : f32[6,8]
   %3 = cast(@b) : f32[6]
-  %4 = fused linear(%1, %2, %3) { cast(_, to=bf16); cast } : f32[4,6]
-  %5 = cast(%4, to=bf16) : bf16[4,6]
+  %4 = fused linear(%1, %2, %3) { cast(_, to=f16); cast } : f32[4,6]
+  %5 = cast(%4, to=f16) : f16[4,6]
   return %5
 }
 )");
@@ -57,20 +57,20 @@ TEST(Widen, MembersOfTheGroupKeepTheirType) {
 }
 
 TEST(Widen, ReadersInFloat32ReadTheResultAsItIs) {
-  expect_widened(R"(graph g(%x: bf16[4,8]) {
-  @a : bf16[8,8]
-  %1 = matmul(%x, @a) : bf16[4,8]
+  expect_widened(R"(graph g(%x: f16[4,8]) {
+  @a : f16[8,8]
+  %1 = matmul(%x, @a) : f16[4,8]
   %2 = cast(%1) : f32[4,8]
   %3 = sum(%2, axes=1) : f32[4]
   %4 = fused { cast(%1); exp } : f32[4,8]
   return %3, %4
 }
 )",
-                 R"(graph g(%x: bf16[4,8]) {
-  @a : bf16[8,8]
+                 R"(graph g(%x: f16[4,8]) {
+  @a : f16[8,8]
   %1 = cast(%x) : f32[4,8]
   %2 = cast(@a) : f32[8,8]
-  %3 = fused matmul(%1, %2) { cast(_, to=bf16); cast } : f32[4,8]
+  %3 = fused matmul(%1, %2) { cast(_, to=f16); cast } : f32[4,8]
   %4 = sum(%3, axes=1) : f32[4]
   %5 = fused { exp(%3) } : f32[4,8]
   return %4, %5
@@ -79,25 +79,25 @@ TEST(Widen, ReadersInFloat32ReadTheResultAsItIs) {
 }
 
 TEST(Widen, ResidualsAndViewsAreReadWhereTheyAreWide) {
-  expect_widened(R"(graph g(%x: bf16[4,8]) {
-  @a : bf16[8,8]
-  @b : bf16[16,8]
-  %1 = fused matmul(%x, @a) { add(_, %x); relu } : bf16[4,8]
-  %2 = reshape(%1, shape=[2,16]) : bf16[2,16]
-  %3 = matmul(%2, @b) : bf16[2,8]
+  expect_widened(R"(graph g(%x: f16[4,8]) {
+  @a : f16[8,8]
+  @b : f16[16,8]
+  %1 = fused matmul(%x, @a) { add(_, %x); relu } : f16[4,8]
+  %2 = reshape(%1, shape=[2,16]) : f16[2,16]
+  %3 = matmul(%2, @b) : f16[2,8]
   return %3
 }
 )",
-                 R"(graph g(%x: bf16[4,8]) {
-  @a : bf16[8,8]
-  @b : bf16[16,8]
+                 R"(graph g(%x: f16[4,8]) {
+  @a : f16[8,8]
+  @b : f16[16,8]
   %1 = cast(%x) : f32[4,8]
   %2 = cast(@a) : f32[8,8]
-  %3 = fused matmul(%1, %2) { %3.2 = cast(_, to=bf16); cast(%1, to=bf16); add(%3.2, _); relu; cast } : f32[4,8]
+  %3 = fused matmul(%1, %2) { %3.2 = cast(_, to=f16); cast(%1, to=f16); add(%3.2, _); relu; cast } : f32[4,8]
   %4 = reshape(%3, shape=[2,16]) : f32[2,16]
   %5 = cast(@b) : f32[16,8]
-  %6 = fused matmul(%4, %5) { cast(_, to=bf16); cast } : f32[2,8]
-  %7 = cast(%6, to=bf16) : bf16[2,8]
+  %6 = fused matmul(%4, %5) { cast(_, to=f16); cast } : f32[2,8]
+  %7 = cast(%6, to=f16) : f16[2,8]
   return %7
 }
 )");
@@ -105,24 +105,24 @@ TEST(Widen, ResidualsAndViewsAreReadWhereTheyAreWide) {
 
 // Attention's kernel takes no operators behind it.
 TEST(Widen, AttentionReadsViewsOfWhatIsWideAndIsRoundedBehind) {
-  expect_widened(R"(graph g(%x: bf16[5,8]) {
-  @a : bf16[8,8]
-  %1 = matmul(%x, @a) : bf16[5,8]
-  %2 = reshape(%1, shape=[5,2,4]) : bf16[5,2,4]
-  %3 = permute(%2, axes=[1,0,2]) : bf16[2,5,4]
-  %4 = attention(%3, %3, %3) : bf16[2,5,4]
+  expect_widened(R"(graph g(%x: f16[5,8]) {
+  @a : f16[8,8]
+  %1 = matmul(%x, @a) : f16[5,8]
+  %2 = reshape(%1, shape=[5,2,4]) : f16[5,2,4]
+  %3 = permute(%2, axes=[1,0,2]) : f16[2,5,4]
+  %4 = attention(%3, %3, %3) : f16[2,5,4]
   return %4
 }
 )",
-                 R"(graph g(%x: bf16[5,8]) {
-  @a : bf16[8,8]
+                 R"(graph g(%x: f16[5,8]) {
+  @a : f16[8,8]
   %1 = cast(%x) : f32[5,8]
   %2 = cast(@a) : f32[8,8]
-  %3 = fused matmul(%1, %2) { cast(_, to=bf16); cast } : f32[5,8]
+  %3 = fused matmul(%1, %2) { cast(_, to=f16); cast } : f32[5,8]
   %4 = reshape(%3, shape=[5,2,4]) : f32[5,2,4]
   %5 = permute(%4, axes=[1,0,2]) : f32[2,5,4]
   %6 = attention(%5, %5, %5) : f32[2,5,4]
-  %7 = cast(%6, to=bf16) : bf16[2,5,4]
+  %7 = cast(%6, to=f16) : f16[2,5,4]
   return %7
 }
 )");
@@ -132,26 +132,26 @@ TEST(Widen, AttentionReadsViewsOfWhatIsWideAndIsRoundedBehind) {
 // appended.
 TEST(Widen, RoundedFloat32IsReadAsOneLoop) {
   expect_widened(R"(graph g(%x: f32[4,8], %y: f32[2,8]) {
-  @w : bf16[8,8]
-  %1 = cast(%x, to=bf16) : bf16[4,8]
-  %2 = linear(%1, @w) : bf16[4,8]
-  %3 = cast(%y, to=bf16) : bf16[2,8]
-  %4 = concat(%3, %2, axis=0) : bf16[6,8]
-  %5 = linear(%4, @w) : bf16[6,8]
-  %6 = slice(%2, axis=0, start=1, end=2) : bf16[1,8]
+  @w : f16[8,8]
+  %1 = cast(%x, to=f16) : f16[4,8]
+  %2 = linear(%1, @w) : f16[4,8]
+  %3 = cast(%y, to=f16) : f16[2,8]
+  %4 = concat(%3, %2, axis=0) : f16[6,8]
+  %5 = linear(%4, @w) : f16[6,8]
+  %6 = slice(%2, axis=0, start=1, end=2) : f16[1,8]
   %7 = cast(%6) : f32[1,8]
   return %5, %7
 }
 )",
                  R"(graph g(%x: f32[4,8], %y: f32[2,8]) {
-  @w : bf16[8,8]
-  %1 = fused { cast(%x, to=bf16); cast } : f32[4,8]
+  @w : f16[8,8]
+  %1 = fused { cast(%x, to=f16); cast } : f32[4,8]
   %2 = cast(@w) : f32[8,8]
-  %3 = fused linear(%1, %2) { cast(_, to=bf16); cast } : f32[4,8]
-  %4 = fused { cast(%y, to=bf16); cast } : f32[2,8]
+  %3 = fused linear(%1, %2) { cast(_, to=f16); cast } : f32[4,8]
+  %4 = fused { cast(%y, to=f16); cast } : f32[2,8]
   %5 = concat(%4, %3) : f32[6,8]
-  %6 = fused linear(%5, %2) { cast(_, to=bf16); cast } : f32[6,8]
-  %7 = cast(%6, to=bf16) : bf16[6,8]
+  %6 = fused linear(%5, %2) { cast(_, to=f16); cast } : f32[6,8]
+  %7 = cast(%6, to=f16) : f16[6,8]
   %8 = slice(%3, start=1, end=2) : f32[1,8]
   return %7, %8
 }
@@ -232,23 +232,23 @@ TEST(Widen, WhatAKernelComputesInItsOwnTypeStays) {
 }
 
 TEST(Widen, NothingIsCastBetweenTwoOfThem) {
-  expect_widened(R"(graph g(%x: bf16[4,8]) {
-  @a : bf16[8,8]
-  @b : bf16[8,8]
-  %1 = fused matmul(%x, @a) { relu } : bf16[4,8]
-  %2 = matmul(%1, @b) : bf16[4,8]
+  expect_widened(R"(graph g(%x: f16[4,8]) {
+  @a : f16[8,8]
+  @b : f16[8,8]
+  %1 = fused matmul(%x, @a) { relu } : f16[4,8]
+  %2 = matmul(%1, @b) : f16[4,8]
   return %2
 }
 )",
-                 R"(graph g(%x: bf16[4,8]) {
-  @a : bf16[8,8]
-  @b : bf16[8,8]
+                 R"(graph g(%x: f16[4,8]) {
+  @a : f16[8,8]
+  @b : f16[8,8]
   %1 = cast(%x) : f32[4,8]
   %2 = cast(@a) : f32[8,8]
-  %3 = fused matmul(%1, %2) { cast(_, to=bf16); relu; cast } : f32[4,8]
+  %3 = fused matmul(%1, %2) { cast(_, to=f16); relu; cast } : f32[4,8]
   %4 = cast(@b) : f32[8,8]
-  %5 = fused matmul(%3, %4) { cast(_, to=bf16); cast } : f32[4,8]
-  %6 = cast(%5, to=bf16) : bf16[4,8]
+  %5 = fused matmul(%3, %4) { cast(_, to=f16); cast } : f32[4,8]
+  %6 = cast(%5, to=f16) : f16[4,8]
   return %6
 }
 )");
