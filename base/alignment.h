@@ -11,8 +11,10 @@ inline constexpr std::size_t line_bytes = 64, page_bytes = 4096;
 /// twice as long. Long streams therefore begin at multiples of this many bytes.
 inline constexpr std::size_t stream_skew = 512;
 
-/// Memory of so many bytes begins at a multiple of this.
-constexpr std::size_t alignment_of(std::size_t bytes) { return bytes < page_bytes ? line_bytes : page_bytes; }
+/// Memory of so many bytes begins at a multiple of this: small blocks would waste the rest of a page.
+constexpr std::size_t alignment_of(std::size_t bytes) {
+  return bytes < 4 * page_bytes ? line_bytes : page_bytes;
+}
 
 constexpr std::size_t aligned_up(std::size_t bytes, std::size_t multiple) {
   return (bytes + multiple - 1) / multiple * multiple;
