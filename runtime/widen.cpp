@@ -441,8 +441,8 @@ bool is_widened_from(const Value* value, DType type) {
 
 const Value* widened_half(const Value& value) {
   const Node* const cast = value.node();
-  const bool widens = cast && cast->is<Cast>() && value.dtype() == DType::f32 &&
-                      cast->input()->dtype() == DType::bf16;
+  const bool widens =
+      cast && cast->is<Cast>() && value.dtype() == DType::f32 && cast->input()->dtype() == DType::bf16;
   return widens ? cast->input() : nullptr;
 }
 
