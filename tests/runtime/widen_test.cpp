@@ -365,6 +365,15 @@ TEST(Widen, ProductsOfBfloat16BetweenCastsAndByWeightsAreOneStep) {
 }
 )",
        1},
+      {R"(graph g(%c: bf16[3,1,20], %a: bf16[3,17,8], %b: bf16[3,8,20]) {
+  %1 = cast(%a) : f32[3,17,8]
+  %2 = cast(%b) : f32[3,8,20]
+  %3 = fused { %3.1 = cast(%c); matmul(%1, %2); add(%3.1, _) } : f32[3,17,20]
+  %4 = cast(%3, to=bf16) : bf16[3,17,20]
+  return %4
+}
+)",
+       2},
       {R"(graph g(%a: bf16[17,8], %b: bf16[8,20]) {
   %1 = cast(%a) : f32[17,8]
   %2 = cast(%b) : f32[8,20]
