@@ -177,31 +177,54 @@ class Widening {
     const bool narrow = reader && reader->is<Cast>() && reader->output()->dtype() == DType::bf16 &&
                         are_narrow_readers(*reader->output());
     Node* const last = narrow ? reader : &node;
-    Node* const made = body_.insert_typed(Fused{}, {}, {last->output(0)->type()}, 1, &node, node.source);
-    Region& inside = made->region();
+    // Kernels of products add rows of the result's shape, or one row to all; a loop adds what repeats
+    // otherwise.
+    const auto is_added = [&](const Value* v) {
+      const Shape& shape = v->shape();
+      return group.contains(v) || shape == product.output()->shape() || numel(shape) == Dim(1) ||
+             numel(shape) == shape.back();
+    };
+    const bool stands_apart = !std::ranges::all_of(group.members(), [&](const Node* member) {
+      return member == &product || std::ranges::all_of(member->inputs(), is_added);
+    });
+    const auto new_group = [&](const Type& type) {
+      return body_.insert_typed(Fused{}, {}, {type}, 1, &node, node.source);
+    };
+    Node* made = new_group(stands_apart ? product.output()->type() : last->output(0)->type());
     std::unordered_map<const Value*, Value*> copies;  // of values of the group and of the body
     const auto read = [&](const Value* outer) {
       Value*& copy = copies[outer];
       if (copy) return copy;
-      if (outer->kind() == Value::Kind::literal) return copy = inside.literal(outer->tensor());
+      if (outer->kind() == Value::Kind::literal) return copy = made->region().literal(outer->tensor());
       made->add_input(const_cast<Value*>(outer));
-      return copy = inside.add_parameter(outer->type());
+      return copy = made->region().add_parameter(outer->type());
     };
-    for (const Node* member : group.members()) {
+    const auto copy_member = [&](const Node* member) {
       std::vector<Value*> operands;
       for (const Value* v : member->inputs()) {
         if (member == &product && operands.size() < 2)
           operands.push_back(
-              inside.insert(Cast{.to = DType::f32}, {read(half_of(operands.size()))})->output());
+              made->region().insert(Cast{.to = DType::f32}, {read(half_of(operands.size()))})->output());
         else
           operands.push_back(read(group.contains(v) ? v : group.outer(v)));
       }
-      const Node* copy = inside.insert(member->op(), std::move(operands), nullptr, member->source);
+      const Node* copy = made->region().insert(member->op(), std::move(operands), nullptr, member->source);
       for (std::size_t i = 0; i < member->num_outputs(); ++i) {
         copies[member->output(i)] = copy->output(i);
         copy->output(i)->origin = member->output(i)->origin;
       }
+    };
+    if (stands_apart) {
+      copy_member(&product);
+      made->region().add_result(copies.at(product.output()));
+      Value* const sums = made->output(0);
+      made = new_group(last->output(0)->type());
+      made->add_input(sums);
+      copies = {{product.output(), made->region().add_parameter(sums->type())}};
     }
+    for (const Node* member : group.members())
+      if (member != &product || !stands_apart) copy_member(member);
+    Region& inside = made->region();
     Value* result = copies.at(group.results()[0]);
     if (narrow) result = inside.insert(Cast{.to = DType::bf16}, {result}, nullptr, last->source)->output();
     inside.add_result(result);
@@ -451,8 +474,8 @@ bool is_read_rounded(const Value& value, DType type) {
 
 const Value* widened_half(const Value& value) {
   const Node* const cast = value.node();
-  const bool widens = cast && cast->is<Cast>() && value.dtype() == DType::f32 &&
-                      cast->input()->dtype() == DType::bf16;
+  const bool widens =
+      cast && cast->is<Cast>() && value.dtype() == DType::f32 && cast->input()->dtype() == DType::bf16;
   return widens ? cast->input() : nullptr;
 }
 

@@ -14,7 +14,8 @@ struct Device;
 /// Float32 that is rounded for them, and perhaps moved or appended to what is there in float32, is one loop.
 /// A result of bfloat16 stays so in memory where an operator that writes it so (OpLowering::writes_halves)
 /// computes it, and operators that read it so, pools, loops and the graph's results read it: their groups
-/// then hold the casts.
+/// then hold the casts. A product of float32 whose factors are cast from bfloat16 takes such casts into its
+/// group, and that of its result where it has no other reader.
 void widen_small_floats(Graph& graph, const Device& device);
 
 /// The same of products of integers of 8 and 16 bits, in i32, whose low bits are those of their own sums and

@@ -110,8 +110,7 @@ bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
     case ConvAlgorithm::gemm_bf16:
       // Without the CPU's products of pairs, those of float32 are faster.
       if (s.transposed) return conv_transposed_pairs(s) && runs_dot_of_bf16();
-      return conv_gemm_pairs(s) &&
-             (s.groups == 1 || (runs_dot_of_bf16() && !conv_gemm_reads_in_groups(s)));
+      return conv_gemm_pairs(s) && (s.groups == 1 || (runs_dot_of_bf16() && !conv_gemm_reads_in_groups(s)));
     case ConvAlgorithm::taps:
       return !s.transposed && s.groups == 1 && reads_much_padding(s) && conv_taps_cover(s);
     case ConvAlgorithm::winograd2:

@@ -146,9 +146,7 @@ bool conv_gemm_pairs(const ConvShape& s) {
   return s.w.dilation == 1 && packed_depth(s, s.Cin, DType::bf16) <= RowGemm::max_depth;
 }
 
-long conv_gemm_pairs_depth(const ConvShape& s) {
-  return s.taps() * Groups(s, Merge::yes, DType::bf16).in;
-}
+long conv_gemm_pairs_depth(const ConvShape& s) { return s.taps() * Groups(s, Merge::yes, DType::bf16).in; }
 
 bool conv_gemm_by_columns(const ConvShape& s) {
   return packs_columns(s, Groups(s, Merge::yes, DType::f32), DType::f32);

@@ -28,8 +28,8 @@ bool conv_gemm_pairs(const ConvShape& s);
 /// The depth of one of its products by such weights.
 long conv_gemm_pairs_depth(const ConvShape& s);
 
-/// `type`: f32 or bf16, of which conv_transposed_pairs says whether the weights can be packed so. With a result
-/// of bfloat16 it takes no hook but one that rounds.
+/// `type`: f32 or bf16, of which conv_transposed_pairs says whether the weights can be packed so. With a
+/// result of bfloat16 it takes no hook but one that rounds.
 bool conv_transposed_pairs(const ConvShape& s);
 long conv_transposed_packed_size(const ConvShape& s, DType type = DType::f32);
 void pack_conv_transposed(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool,

@@ -72,8 +72,7 @@ bool packs_columns(const ConvShape& s, const Phase& phase, DType type) {
 // Words of the packed weights of a group in a phase.
 long packed_size(const ConvShape& s, const Phase& phase, DType type) {
   const long depth = phase.taps() * group_in(s);
-  return packs_columns(s, phase, type) ? depth * group_out(s)
-                                       : packed_panels_size(depth, group_out(s), type);
+  return packs_columns(s, phase, type) ? depth * group_out(s) : packed_panels_size(depth, group_out(s), type);
 }
 
 // body(phase, words of packed weights before it)
@@ -167,7 +166,7 @@ void run_passes(const ConvShape& s, const ConvRun& run, const T* in, ThreadPool&
     const ImageView<T> view = with_halo(halo, in + n * s.in_pixels() * run.in_stride, run.in_stride,
                                         reinterpret_cast<T*>(run.scratch), pool);
     const T* origin = view.data + halo.d.before * view.plane_stride + halo.h.before * view.row_stride +
-                          halo.w.before * view.pixel_stride;
+                      halo.w.before * view.pixel_stride;
     each_phase(s, type, [&](const Phase& phase, long packed_before) {
       long offsets[max_conv_taps];
       long count = 0;

@@ -134,22 +134,24 @@ std::optional<SmallPairs> small_pairs_of(const BatchedGemm& g, int threads) {
   constexpr long much_work = 1 << 18;  // of a product that threads share
   const bool fills_threads = g.batch >= 2 * threads || one.M * one.N * one.K <= much_work;
   const bool in_halves = one.a_halves && one.c_halves && one.b.type == DType::bf16 && !one.b.is_widened;
-  const bool rounds = e.rounded ? e.rounded->activation.kind <= Activation::Kind::relu : !e.hook;
+  const bool rounds = e.rounded ? e.rounded->activation == Activation::none ||
+                                      e.rounded->activation.kind == Activation::Kind::relu
+                                : !e.hook;
   const bool only_rounds = rounds && !e.bias && !e.residual && e.activation == Activation::none && !e.added;
   if (!fills_threads || !in_halves || !only_rounds || !runs_dot_of_bf16()) return std::nullopt;
   SmallPairs small{.M = one.M,
-                         .N = one.N,
-                         .K = one.K,
-                         .a = one.a_halves,
-                         .b = static_cast<const std::uint16_t*>(one.b.data),
-                         .c = one.c_halves,
-                         .a_row = one.a_stride,
-                         .b_row = one.b.k_stride,
-                         .b_column = one.b.n_stride,
-                         .c_row = one.c_stride,
-                         .a_batch = g.a_batch_stride,
-                         .b_batch = g.b_batch_stride,
-                         .c_batch = g.c_batch_stride};
+                   .N = one.N,
+                   .K = one.K,
+                   .a = one.a_halves,
+                   .b = static_cast<const std::uint16_t*>(one.b.data),
+                   .c = one.c_halves,
+                   .a_row = one.a_stride,
+                   .b_row = one.b.k_stride,
+                   .b_column = one.b.n_stride,
+                   .c_row = one.c_stride,
+                   .a_batch = g.a_batch_stride,
+                   .b_batch = g.b_batch_stride,
+                   .c_batch = g.c_batch_stride};
   if (e.rounded) {
     small.rounding = *e.rounded;
     small.residual = e.rounded_residual;

@@ -75,7 +75,7 @@ struct RowGemm {
   // Of i8 where row_gemm_splits_bytes(): what of B is here alone (split_bytes). Null: nothing.
   const RestOfBytes* rest = nullptr;
   // All of A are values of bfloat16: with such a B, the CPU's dot product of bfloat16 pairs may be used, for
-  // which subnormal numbers are zeros.
+  // which subnormal numbers are zeros, as they are where its tiles round (Epilogue::rounded).
   bool a_is_bf16 = false;
   // Row m of C, and of the residual, is row c_rows(m) of the buffer (strides of c_rows count rows of the
   // buffer).

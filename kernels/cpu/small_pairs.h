@@ -16,16 +16,14 @@ struct SmallPairs {
   const std::uint16_t* b = nullptr;
   std::uint16_t* c = nullptr;
   long a_row = 0, b_row = 0, b_column = 1, c_row = 0;
-  long a_batch = 0, b_batch = 0, c_batch = 0;  // products so far apart
+  long a_batch = 0, b_batch = 0, c_batch = 0;         // products so far apart
   RoundedRows rounding{.to = RoundedRows::To::bf16};  // with a short activation
   const void* residual = nullptr;
   long residual_row = 0, residual_batch = 0;
 
   static constexpr long most_work = 1 << 22, most_words = 8192;
   /// Larger ones take less time as products of row_gemm.h.
-  bool is_small() const {
-    return M * N * K <= most_work && (K + 1) / 2 * ((N + 15) / 16) * 16 <= most_words;
-  }
+  bool is_small() const { return M * N * K <= most_work && (K + 1) / 2 * ((N + 15) / 16) * 16 <= most_words; }
 };
 
 /// Products [first, last) of a batch of small ones. Only where runs_dot_of_bf16().

@@ -61,10 +61,9 @@ void pack(const SmallPairs& p, const std::uint16_t* b, Packed& packed) {
 }
 
 TENON_INLINE vf dot(vf sum, std::uint32_t pair, vf factors) {
-  return reinterpret_cast<vf>(
-      _mm512_dpbf16_ps(reinterpret_cast<__m512>(sum),
-                       reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(pair))),
-                       reinterpret_cast<__m512bh>(factors)));
+  return reinterpret_cast<vf>(_mm512_dpbf16_ps(
+      reinterpret_cast<__m512>(sum), reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(pair))),
+      reinterpret_cast<__m512bh>(factors)));
 }
 
 // Where the rows of a tile begin.
@@ -93,15 +92,15 @@ template <int Rows, int Vectors>
   };
   const long whole = p.K / 2;
   for (long pair = 0; pair < whole; pair++)
-    add_pair(pair, [](const std::uint16_t* from) __attribute__((always_inline)) {
-      std::uint32_t word;
-      __builtin_memcpy(&word, from, sizeof word);
-      return word;
-    });
+    add_pair(
+        pair, [](const std::uint16_t* from) __attribute__((always_inline)) {
+          std::uint32_t word;
+          __builtin_memcpy(&word, from, sizeof word);
+          return word;
+        });
   if (p.K % 2 != 0)
-    add_pair(whole, [](const std::uint16_t* from) __attribute__((always_inline)) {
-      return std::uint32_t{*from};
-    });
+    add_pair(
+        whole, [](const std::uint16_t* from) __attribute__((always_inline)) { return std::uint32_t{*from}; });
   if (p.rounding.adds || p.rounding.activation.kind != Activation::Kind::none) {
     long rows[Rows];
     TENON_UNROLL

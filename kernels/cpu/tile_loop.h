@@ -135,7 +135,8 @@ static TENON_INLINE void add_groups(vf (&sum)[Rows][Vectors], const Pointers& a,
 //   sums_are_integers
 //   has_rest          B is split: add_rest(sum, x, factor) is for the rows of Tile::rest
 //   makes_codes       then store_codes(t, col, sum, last_lanes) does what Tile::codes says
-//   rounds            then store_rounded(t, col, c, sum, last_lanes) does what Tile::rounded says, in registers,
+//   rounds            then store_rounded(t, col, c, sum, last_lanes) does what Tile::rounded says, in
+//   registers,
 //                     where can_round(*t.rounding)
 template <class Form, int Depth, int Rows, int Vectors, class Pointers>
 static TENON_INLINE void add_step(vf (&sum)[Rows][Vectors], const Pointers& a, long k, const float* b,
@@ -206,6 +207,7 @@ static TENON_INLINE void run_row_tile(const Tile& t) {
   constexpr long short_run = 256;
   // Of C and the residual. It costs a shallow tile more than it saves.
   constexpr long deep = 256;
+  constexpr long shallow = 64;  // so shallow that no prefetch of what it rounds pays
   const bool has_second_line = Vectors * VL > line_words && t.runs * t.run_length >= deep;
   for (long panel = 0; panel < t.panels; panel += panels) {
     const long col = panel * panel_cols;
@@ -244,7 +246,7 @@ static TENON_INLINE void run_row_tile(const Tile& t) {
         if (has_second_line) __builtin_prefetch(t.residual + col + t.residual_row[i] + line_words);
       }
     }
-    if (t.rounded) prefetch_rounded(t, col, Rows);
+    if (t.rounded && t.runs * t.run_length > shallow) prefetch_rounded(t, col, Rows);
     const float* b = t.b + panel * t.b_panel_stride;
     const float* later = t.later ? t.later : b;
     std::conditional_t<Form::has_rest, RestRows<Vectors>, NoRest> rest(t, panel);

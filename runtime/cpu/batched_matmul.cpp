@@ -147,7 +147,8 @@ std::vector<Candidate> lower_batched_matmul(const Planner& planner, const Group&
   return {{info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, info); }}};
 }
 
-/// A product of two matrices of bfloat16 that are only known at run time, or of float32 that is cast from such.
+/// A product of two matrices of bfloat16 that are only known at run time, or of float32 that is cast from
+/// such.
 bool multiplies_halves(const Node& member, const Group& group) {
   const DType result = member.output()->dtype();
   const auto is_half = [&](std::size_t i) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/ops/activation.h"
 #include "ir/ops/conv.h"
 #include "runtime/calls/conv.h"
 #include "runtime/cpu/byte_conv.h"
@@ -178,8 +179,11 @@ bool reads_halves(const Node& member, const Group& group) {
 }
 
 bool writes_halves(const Node& member, const Group& group) {
-  // What it is given behind it may be more than a rounding.
-  if (member.is<ConvTranspose>() && group.members().size() > 1) return false;
+  // A transposed one takes no hook but one that rounds.
+  const auto only_rounds = [&](const Node* m) { return m == &member || m->is<Relu>(); };
+  if (member.is<ConvTranspose>() &&
+      (group.members().size() > 2 || !std::ranges::all_of(group.members(), only_rounds)))
+    return false;
   return reads_halves(member, group) &&
          cpu::conv_writes_halves(*shape_of_halves(member, group), cpu::ConvAlgorithm::gemm_bf16);
 }

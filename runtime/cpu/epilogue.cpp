@@ -64,8 +64,8 @@ class Recogniser {
     LoopOperand from = program_.operand(static_cast<std::size_t>(patterns_.at(r).operand));
     const bool repeats = from.strides[0] == 0;  // one row for all
     const bool fits = (from.dtype == DType::f32 || from.dtype == rounds_) &&
-                      (from.strides[0] > 0 || (rounds_ && repeats)) &&
-                      from.strides[1] == 1 && from.offset == 0;
+                      (from.strides[0] > 0 || (rounds_ && repeats)) && from.strides[1] == 1 &&
+                      from.offset == 0;
     return fits ? std::optional(std::move(from)) : std::nullopt;
   }
 

@@ -50,7 +50,7 @@ class GemmStep : public CpuStep {
 
   Address a, b, c;
   bool a_is_half = false, c_is_half = false;  // in memory: bfloat16
-  std::size_t packing_bytes = 0;  // of scratch; the rows of the residual come behind
+  std::size_t packing_bytes = 0;              // of scratch; the rows of the residual come behind
 
  private:
   cpu::Gemm sizes_;

@@ -309,8 +309,8 @@ TEST_P(GemmTest, BatchedOfBfloat16) {
         }
 }
 
-// Small ones are computed as they lie.
-TEST_P(GemmTest, BatchedSmallOfBfloat16) {
+// With a B that stays in the L1 cache, packed; plain, and added to rows of a residual before one rounding.
+TEST_P(GemmTest, BatchedByASmallBOfBfloat16) {
   for (const long batch : {1, 7})
     for (const auto& [M, N, K] : {std::tuple{8L, 8L, 8L},
                                   {1L, 1L, 1L},
@@ -318,14 +318,23 @@ TEST_P(GemmTest, BatchedSmallOfBfloat16) {
                                   {13L, 16L, 2L},
                                   {25L, 33L, 7L},
                                   {5L, 64L, 64L},
-                                  {64L, 5L, 33L}})
+                                  {64L, 5L, 33L},
+                                  {128L, 129L, 64L}})
       for (const bool transposed : {false, true})
-        for (const bool same_b : {false, true}) {
+        for (const bool adds : {false, true}) {
+          const bool same_b = adds;
           const long a_stride = K + 1, c_stride = N + 3;
           const Numbers a = coarse_numbers(batch * M * a_stride, 1), b = coarse_numbers(batch * K * N, 2);
           const auto a_halves = halves_of(a), b_halves = halves_of(b);
           std::vector<std::uint16_t> c(static_cast<std::size_t>(batch * M * c_stride), 7);
-          const RoundedRows rounding{.to = RoundedRows::To::bf16};
+          const long residual_stride = N + 1;
+          const Numbers residual = coarse_numbers(batch * M * residual_stride, 3);
+          const auto residual_halves = halves_of(residual);
+          const RoundedRows rounding{.to = RoundedRows::To::bf16,
+                                     .activation = adds ? Activation::relu : Activation::none,
+                                     .adds = adds,
+                                     .adds_to_sum = true,
+                                     .residual_is_half = true};
           BatchedGemm g{.batch = batch,
                         .one = {.M = M,
                                 .N = N,
@@ -335,7 +344,9 @@ TEST_P(GemmTest, BatchedSmallOfBfloat16) {
                                 .b = {b_halves.data(), transposed ? 1 : N, transposed ? K : 1, DType::bf16},
                                 .c_halves = c.data(),
                                 .c_stride = c_stride,
-                                .epilogue = {.rounded = &rounding}},
+                                .epilogue = {.rounded = &rounding,
+                                             .rounded_residual = adds ? residual_halves.data() : nullptr,
+                                             .rounded_residual_stride = residual_stride}},
                         .a_batch_stride = M * a_stride,
                         .b_batch_stride = same_b ? 0 : K * N,
                         .c_batch_stride = M * c_stride};
@@ -345,8 +356,7 @@ TEST_P(GemmTest, BatchedSmallOfBfloat16) {
             Numbers right(K * N);
             for (long k = 0; k < K; k++)
               for (long n = 0; n < N; n++)
-                right[k * N + n] =
-                    b[i * g.b_batch_stride + k * g.one.b.k_stride + n * g.one.b.n_stride];
+                right[k * N + n] = b[i * g.b_batch_stride + k * g.one.b.k_stride + n * g.one.b.n_stride];
             const Numbers left = a.from(i * M * a_stride);
             const Reference expected{M, N, K, left, right, a_stride};
             for (long m = 0; m < M; m++)
@@ -356,7 +366,9 @@ TEST_P(GemmTest, BatchedSmallOfBfloat16) {
                   ASSERT_EQ(found, 7);
                   continue;
                 }
-                const double wanted = expected.at(m, n);
+                double wanted = expected.at(m, n);
+                if (adds)
+                  wanted = std::max(0.0, wanted + double{residual[(i * M + m) * residual_stride + n]});
                 ASSERT_NEAR(float(std::bit_cast<BFloat16>(found)), wanted, 1e-5 + std::abs(wanted) / 256)
                     << M << "x" << N << "x" << K << " at " << m << ", " << n;
               }
@@ -386,9 +398,9 @@ TEST_P(GemmTest, TilesOfBfloat16RoundAsRowsDo) {
   gemm(g, nullptr, pool_);
   std::vector<long> rows;
   for (long m = 0; m < M; m++) rows.push_back(m * N);
-  for (const Activation& activation : {Activation::none, Activation::relu,
-                                       Activation{Activation::Kind::clamp, -0.5f, 0.75f},
-                                       Activation{Activation::Kind::hardswish}, Activation{Activation::Kind::tanh}})
+  for (const Activation& activation :
+       {Activation::none, Activation::relu, Activation{Activation::Kind::clamp, -0.5f, 0.75f},
+        Activation{Activation::Kind::hardswish}, Activation{Activation::Kind::tanh}})
     for (int flags = 0; flags < 32; ++flags) {
       const RoundedRows how{.to = RoundedRows::To::bf16,
                             .activation = activation,

@@ -372,6 +372,97 @@ TEST(Widen, AttentionOfBfloat16) {
   }
 }
 
+// baddbmm and addmm: products of float32 between casts, to which something is added before one rounding. A
+// linear by a weight, a convolution of groups and a transposed one.
+TEST(Widen, ProductsOfBfloat16BetweenCastsAndByWeightsAreOneStep) {
+  const std::pair<std::string_view, std::size_t> graphs[] = {
+      {R"(graph g(%c: bf16[3,17,20], %a: bf16[3,17,8], %b: bf16[3,8,20]) {
+  %1 = cast(%a) : f32[3,17,8]
+  %2 = cast(%b) : f32[3,8,20]
+  %3 = fused { %3.1 = cast(%c); matmul(%1, %2); add(%3.1, _) } : f32[3,17,20]
+  %4 = cast(%3, to=bf16) : bf16[3,17,20]
+  return %4
+}
+)",
+       1},
+      {R"(graph g(%c: bf16[20], %a: bf16[17,9], %b: bf16[9,20]) {
+  %1 = cast(%a) : f32[17,9]
+  %2 = cast(%b) : f32[9,20]
+  %3 = fused { %3.1 = cast(%c); matmul(%1, %2); add(%3.1, _) } : f32[17,20]
+  %4 = cast(%3, to=bf16) : bf16[17,20]
+  return %4
+}
+)",
+       1},
+      {R"(graph g(%c: bf16[3,1,20], %a: bf16[3,17,8], %b: bf16[3,8,20]) {
+  %1 = cast(%a) : f32[3,17,8]
+  %2 = cast(%b) : f32[3,8,20]
+  %3 = fused { %3.1 = cast(%c); matmul(%1, %2); add(%3.1, _) } : f32[3,17,20]
+  %4 = cast(%3, to=bf16) : bf16[3,17,20]
+  return %4
+}
+)",
+       2},
+      {R"(graph g(%a: bf16[17,8], %b: bf16[8,20]) {
+  %1 = cast(%a) : f32[17,8]
+  %2 = cast(%b) : f32[8,20]
+  %3 = matmul(%1, %2) : f32[17,20]
+  %4 = cast(%3, to=bf16) : bf16[17,20]
+  return %1, %3, %4
+}
+)",
+       3},
+      {R"(graph g(%x: bf16[70,33]) {
+  @w : bf16[24,33]
+  @b : bf16[24]
+  @v : bf16[24,18]
+  %1 = fused linear(%x, @w, @b) { gelu } : bf16[70,24]
+  %2 = fused matmul(%1, @v) { relu } : bf16[70,18]
+  return %2
+}
+)",
+       2}};
+  for (const auto& [text, steps] : graphs) {
+    const auto graph = graph_of(text);
+    expect_same_on(text, inputs_of(*graph, {}), 2e-2);
+    Session session(graph);
+    if (session.device().name != "cpu" || !cpu::runs_dot_of_bf16()) continue;
+    const auto plan = session.plan_for(inputs_of(*graph, {}));
+    EXPECT_EQ(plan->steps.size(), steps) << plan->text();
+  }
+}
+
+TEST(Widen, GroupsAndTransposedConvolutionsOfBfloat16) {
+  for (const std::string_view text : {R"(graph g(%x: bf16[2,16,7,6]) {
+  @w : bf16[24,4,3,3]
+  @b : bf16[24]
+  %1 = fused conv(%x, @w, @b, pad=1, groups=4) { relu } : bf16[2,24,7,6]
+  return %1
+}
+)",
+                                      R"(graph g(%x: bf16[2,16,7,6]) {
+  @w : bf16[16,9,2,3]
+  @b : bf16[9]
+  %1 = conv_transpose(%x, @w, @b, stride=2) : bf16[2,9,14,13]
+  return %1
+}
+)",
+                                      R"(graph g(%x: bf16[2,16,7,6]) {
+  @w : bf16[16,9,2,3]
+  %1 = fused conv_transpose(%x, @w, stride=2) { relu } : bf16[2,9,14,13]
+  return %1
+}
+)"}) {
+    const auto graph = graph_of(text);
+    expect_same_on(text, inputs_of(*graph, {}), 2e-2);
+    Session session(graph);
+    if (session.device().name != "cpu" || !cpu::runs_dot_of_bf16()) continue;
+    // The images are copied to and from the order of channels last.
+    const auto plan = session.plan_for(inputs_of(*graph, {}));
+    EXPECT_EQ(plan->text().find("[loop]"), std::string::npos) << plan->text();
+  }
+}
+
 TEST(Widen, KernelsOfTheCpuRunAllProductsAndPools) {
   const std::string text = with_floats(u_net, "bf16");
   const auto graph = graph_of(text);
