@@ -44,10 +44,11 @@ std::shared_ptr<const Storage> allocate(DType dtype, std::span<const std::int64_
     throw environment_error("there is no memory for a tensor {} of {} bytes",
                             tenon::type_string(dtype, shape), bytes);
   if (bytes >= 2 * huge_page) madvise(data, bytes / page * page, MADV_HUGEPAGE);
-  storage->owner = std::shared_ptr<const void>(data, [alignment, has_texts = is_string(dtype)](const void* p) {
-    if (has_texts) forget_texts_in(static_cast<const std::byte*>(p));
-    ::operator delete(const_cast<void*>(p), alignment);
-  });
+  storage->owner =
+      std::shared_ptr<const void>(data, [alignment, has_texts = is_string(dtype)](const void* p) {
+        if (has_texts) forget_texts_in(static_cast<const std::byte*>(p));
+        ::operator delete(const_cast<void*>(p), alignment);
+      });
   storage->data = static_cast<std::byte*>(data);
   storage->bytes = bytes;
   if (is_string(dtype)) {

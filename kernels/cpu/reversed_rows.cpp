@@ -35,8 +35,8 @@ TENON_INLINE void reverse_piece(const T* last, T* to, long c) {
   *reinterpret_cast<Piece<T, N>*>(to + c) =
       reversed<T, N>(*reinterpret_cast<const Piece<T, N>*>(last - c - (step - 1)));
 }
-/// In pieces of N bytes, of which a row has one at least; the last one, which may be half as long, may overlap
-/// the one before.
+/// In pieces of N bytes, of which a row has one at least; the last one, which may be half as long, may
+/// overlap the one before.
 template <class T, long N>
 TENON_INLINE void reverse_in_pieces(const T* last, long source_stride, T* to, long target_stride, long rows,
                                     long cols) {
