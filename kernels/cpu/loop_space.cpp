@@ -11,9 +11,6 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr long block_elements = 1024;  // a register of floats is 4 KiB: a handful stay in L1
-constexpr long whole_row_limit =
-    2048;  // rows up to here are held whole in registers, several if they are short
 constexpr long transposed_block = 32;  // most rows of the tile where an operand is read across them
 constexpr long tiny_inner = 32;        // inner extents below this are joined with the next dims
 constexpr long tiny_tile = 256;        // so are dims of which a tile would have fewer elements

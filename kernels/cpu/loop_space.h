@@ -9,6 +9,10 @@
 
 namespace tenon::cpu {
 
+inline constexpr long block_elements = 1024;  // a register of floats is 4 KiB: a handful stay in L1
+/// Rows up to here are held whole in registers, several if they are short.
+inline constexpr long whole_row_limit = 2048;
+
 /// How the space is walked.
 ///   map:      nothing is reduced; every tile is independent.
 ///   rows:     tile rows are kept, tile columns are the reduced row (a row of x is contiguous).
