@@ -259,14 +259,20 @@ class Chooser {
   }
 
   /// The type that stores alone write r in, if they all do in one that is held as it is: then in one pass.
+  /// Casts that change nothing do not count.
   std::optional<DType> type_of_stores(Reg r) const {
+    std::optional<DType> result;
     for (Reg user = r + 1; user < end(); ++user) {
       if (!nodes_[index(user)].reads(r)) continue;
-      if (at(user).op != LoopOp::store) return std::nullopt;
-      const DType type = stored_type(user);
-      return held_type(type) == type && only_stored_as(r, type) ? std::optional(type) : std::nullopt;
+      std::optional<DType> type;
+      if (at(user).op == LoopOp::store)
+        type = stored_type(user);
+      else if (is_cast(user) && is_integer(user) && range_of(at(user).type).contains(range(r)))
+        type = type_of_stores(user);
+      if (!type || held_type(*type) != *type || result.value_or(*type) != *type) return std::nullopt;
+      result = type;
     }
-    return std::nullopt;
+    return result;
   }
 
   void demand(Reg r, DType type) {
