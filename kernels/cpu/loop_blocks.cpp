@@ -1,5 +1,7 @@
 // How large the blocks of a loop program may be: as its registers allow, which are to stay in L1.
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "kernels/cpu/held_type.h"
 #include "kernels/cpu/loop_plan.h"
@@ -82,9 +84,18 @@ class Registers {
 }  // namespace
 
 long block_times(const LoopProgram& program, const LoopSpace& space) {
-  constexpr std::size_t usual = 16, without_registers = 8;  // a block costs its calls
+  constexpr std::size_t usual = 16;
   const std::size_t bytes = Registers(program, space).bytes();
-  return static_cast<long>(bytes == 0 ? without_registers : std::max<std::size_t>(1, usual / bytes));
+  if (bytes > 0) return static_cast<long>(std::max<std::size_t>(1, usual / bytes));
+  // A block costs its calls, and memory waits meanwhile; but threads want some blocks each. Where a row has
+  // several blocks, these are its sums' parts.
+  constexpr long without_registers = 8, most = 32, enough_blocks = 32;
+  const bool is_whole = space.mode == LoopMode::rows && space.q_count <= whole_row_limit;
+  if (space.mode != LoopMode::map && !is_whole) return without_registers;
+  const long elements = is_whole ? whole_row_limit : block_elements;
+  const long points =
+      std::accumulate(space.outer.begin(), space.outer.end(), space.p * space.q_count, std::multiplies<>());
+  return std::clamp(points / (enough_blocks * elements), without_registers, most);
 }
 
 }  // namespace tenon::cpu

@@ -43,8 +43,10 @@ class Compiler {
       plan_.gathered.push_back(
           {operand.index_stride, operand.range, operand.from_end, load_op(operand.dtype) != nullptr});
     }
-    // The worker's scratch begins with the operands' addresses, for the item and for the block.
-    plan_.scratch_bytes = aligned_up(program.code.operands.size() * 2 * sizeof(std::byte*), line_bytes);
+    // The worker's scratch begins with the operands' addresses, for the item and for the block, and with the
+    // place along each outer dim.
+    const std::size_t places = program.code.operands.size() * 2 + plan_.space.outer.size();
+    plan_.scratch_bytes = aligned_up(places * sizeof(std::byte*), line_bytes);
   }
 
   LoopPlan compile() {
@@ -112,12 +114,28 @@ class Compiler {
     for (int s = 0; s <= last_walk_; ++s) {
       LoopWalk& walk = plan_.walks[static_cast<std::size_t>(s)];
       emit_list(block_order(s), walk.block, &walk.after);
+      walk.crosses_stretches =
+          space().in_stretches && std::all_of(walk.block.begin(), walk.block.end(),
+                                              [&](const TileStep& step) { return crosses_stretches(step); });
       emit_row_values(s + 1, walk.after);
     }
     std::vector<Reg> stores;
     for (Reg r = 0; r < end(); ++r)
       if (at(r).op == LoopOp::store && !value(r).in_block) stores.push_back(r);
     emit_list(stores, plan_.walks.back().after, nullptr);
+  }
+
+  /// Does it read the whole row as it lies, and keep what it makes of it?
+  bool crosses_stretches(const TileStep& step) const {
+    using Where = ValueLocation::Where;
+    const auto is_even = [&](long operand) {
+      return space().operands[static_cast<std::size_t>(operand)].q.size() == 1;
+    };
+    if (step.kind == TileStep::Kind::load)
+      return !step.patch && step.out.where == Where::whole_row && is_even(step.access);
+    const ValueLocation& from = step.in[0];
+    return step.kind == TileStep::Kind::fold &&
+           (from.where == Where::whole_row || (from.where == Where::memory && is_even(from.offset)));
   }
 
   /// The values of one per row that become known after `walk` reductions (the reductions themselves are
@@ -190,7 +208,7 @@ class Compiler {
 
   bool is_dense(const Access& access, const LoopValue& v) const {
     if (v.has_q) return space().has_one_stride(access) && access.q.back() == 1;
-    return !v.has_p || access.p == 1;
+    return !v.has_p || access.p == 1 || space().p_block == 1;
   }
   bool is_direct_load(Reg r) {
     if (at(r).op != LoopOp::load) return false;

@@ -258,6 +258,23 @@ class Chooser {
     return true;
   }
 
+  /// The type that stores alone write r in, if they all do in one that is held as it is: then in one pass.
+  /// Casts that change nothing do not count.
+  std::optional<DType> type_of_stores(Reg r) const {
+    std::optional<DType> result;
+    for (Reg user = r + 1; user < end(); ++user) {
+      if (!nodes_[index(user)].reads(r)) continue;
+      std::optional<DType> type;
+      if (at(user).op == LoopOp::store)
+        type = stored_type(user);
+      else if (is_cast(user) && is_integer(user) && range_of(at(user).type).contains(range(r)))
+        type = type_of_stores(user);
+      if (!type || held_type(*type) != *type || result.value_or(*type) != *type) return std::nullopt;
+      result = type;
+    }
+    return result;
+  }
+
   void demand(Reg r, DType type) {
     if (!is_integer(r)) return;
     std::optional<DType>& demanded = demanded_[index(r)];
@@ -342,9 +359,7 @@ class Chooser {
     if (is_rounded_later && only_stored_as(r, at(r).type)) n.instruction.type = DType::f32;
     if (!is_integer(r)) return demand(from, DType::i64);
     if (!is_integer(from)) {
-      // One pass, where nothing but a store reads it.
-      const bool is_stored = n.held == at(r).type && only_stored_as(r, n.held);
-      if (program_.type_of(from) == DType::boolean && !is_stored) n.held = DType::i8;
+      if (program_.type_of(from) == DType::boolean) n.held = type_of_stores(r).value_or(DType::i8);
       return;
     }
     demand(from, range_of(at(r).type).contains(range(from)) ? demanded(r) : low_bits_of(at(r).type));

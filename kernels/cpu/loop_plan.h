@@ -60,6 +60,7 @@ struct Gathered {
 struct LoopWalk {
   TileSteps block;
   TileSteps after;
+  bool crosses_stretches = false;  // nothing that it reads ends where the last dim of the row does
 };
 
 struct LoopPlan {

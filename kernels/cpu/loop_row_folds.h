@@ -18,15 +18,15 @@ template <Reduce R, class Number, class V>
 TENON_INLINE V extreme_or_b(V a, V b) {
 #if defined(__AVX512F__)
   if constexpr (std::is_same_v<Number, double> && sizeof(V) == 64)
-    return reinterpret_cast<V>(R == Reduce::max
-                                   ? _mm512_max_pd(reinterpret_cast<__m512d>(a), reinterpret_cast<__m512d>(b))
-                                   : _mm512_min_pd(reinterpret_cast<__m512d>(a), reinterpret_cast<__m512d>(b)));
+    return reinterpret_cast<V>(
+        R == Reduce::max ? _mm512_max_pd(reinterpret_cast<__m512d>(a), reinterpret_cast<__m512d>(b))
+                         : _mm512_min_pd(reinterpret_cast<__m512d>(a), reinterpret_cast<__m512d>(b)));
 #endif
 #if defined(__AVX2__)
   if constexpr (std::is_same_v<Number, double> && sizeof(V) == 32)
-    return reinterpret_cast<V>(R == Reduce::max
-                                   ? _mm256_max_pd(reinterpret_cast<__m256d>(a), reinterpret_cast<__m256d>(b))
-                                   : _mm256_min_pd(reinterpret_cast<__m256d>(a), reinterpret_cast<__m256d>(b)));
+    return reinterpret_cast<V>(
+        R == Reduce::max ? _mm256_max_pd(reinterpret_cast<__m256d>(a), reinterpret_cast<__m256d>(b))
+                         : _mm256_min_pd(reinterpret_cast<__m256d>(a), reinterpret_cast<__m256d>(b)));
 #endif
   return (R == Reduce::max ? a > b : a < b) ? a : b;
 }
@@ -79,8 +79,8 @@ TENON_INLINE Number fold_lanes(V v) {
   }
 }
 
-/// So many chains, in vectors of this ISA: g++ takes larger ones apart. Floats that are widened are converted in
-/// 32 bytes as fast as in 64.
+/// So many chains, in vectors of this ISA: g++ takes larger ones apart. Floats that are widened are converted
+/// in 32 bytes as fast as in 64.
 template <class Number, int count, bool Widens = false>
 struct Chains {
   static constexpr int bytes = Widens && VL > 8 ? 32 : VL * 4;

@@ -23,25 +23,29 @@ class LoopWorker {
       : plan_(plan), buffers_(buffers), scratch_(static_cast<std::byte*>(scratch)), tile_(tile) {
     item_address_ = reinterpret_cast<std::byte**>(scratch_);
     block_address_ = item_address_ + plan.operand_buffers.size();
+    outer_index_ = reinterpret_cast<long*>(block_address_ + plan.operand_buffers.size());
   }
 
-  void run_item(long item) {
+  /// Items from `first` on, without a division for each.
+  void run_items(long first, long last) {
     const LoopSpace& s = plan_.space;
     const long q_blocks = s.mode == LoopMode::rows ? 1 : blocks_of(s.q_count, s.q_block);
     const long p_blocks = s.mode == LoopMode::columns ? 1 : blocks_of(s.p, s.p_block);
     // Down the rows where columns have values of their own: those are computed once.
     const bool goes_down = !plan_.of_columns.empty();
-    q0_ = (goes_down ? item / p_blocks : item) % q_blocks * s.q_block;
-    p0_ = (goes_down ? item : item / q_blocks) % p_blocks * s.p_block;
-    cols_ = s.columns_from(q0_);
-    rows_ = std::min(s.p_block, s.p - p0_);
-    locate_item(item / q_blocks / p_blocks);
-    locate_block(0);
-    run_once_for_tile();
-    run(plan_.before);
-    for (const LoopWalk& walk : plan_.walks) {
-      run_blocks(walk.block);
-      run(walk.after);
+    const long inner_blocks = goes_down ? p_blocks : q_blocks,
+               outside_blocks = goes_down ? q_blocks : p_blocks;
+    long inner = first % inner_blocks, outside = first / inner_blocks % outside_blocks;
+    go_to(first / inner_blocks / outside_blocks);
+    for (long item = first; item < last; ++item) {
+      q0_ = (goes_down ? outside : inner) * s.q_block;
+      p0_ = (goes_down ? inner : outside) * s.p_block;
+      run_item();
+      if (++inner < inner_blocks) continue;
+      inner = 0;
+      if (++outside < outside_blocks) continue;
+      outside = 0;
+      if (item + 1 < last) go_on();
     }
   }
 
@@ -52,13 +56,24 @@ class LoopWorker {
     q0_ = tile_->col0;
     rows_ = tile_->rows;
     cols_ = tile_->cols;
-    locate_item(0);
+    go_to(0);
     locate_block(0);
     run_once_for_tile();
     run(plan_.walks[0].block);
   }
 
  private:
+  void run_item() {
+    cols_ = plan_.space.columns_from(q0_);
+    rows_ = std::min(plan_.space.p_block, plan_.space.p - p0_);
+    locate_block(0);
+    run_once_for_tile();
+    run(plan_.before);
+    for (const LoopWalk& walk : plan_.walks) {
+      run_blocks(walk);
+      run(walk.after);
+    }
+  }
   /// What does not depend on all of the tile, unless it is there.
   void run_once_for_tile() {
     if (const Place rows{outer_, p0_}; of_rows_ != rows) {
@@ -70,7 +85,8 @@ class LoopWorker {
       run(plan_.of_columns);
     }
   }
-  void run_blocks(const TileSteps& steps) {
+  void run_blocks(const LoopWalk& walk) {
+    const TileSteps& steps = walk.block;
     if (steps.empty()) return;
     const LoopSpace& s = plan_.space;
     row_position_ = 0;
@@ -78,7 +94,7 @@ class LoopWorker {
       case LoopMode::map: run(steps); return;
       case LoopMode::rows:
         for (q0_ = 0; q0_ < s.q_count; q0_ += cols_) {
-          cols_ = s.columns_from(q0_);
+          cols_ = s.columns_from(q0_, walk.crosses_stretches);
           row_position_ = q0_;
           locate_block(0);
           run(steps);
@@ -112,15 +128,30 @@ class LoopWorker {
     }
     return offset;
   }
-  void locate_item(long outer) {
+  void go_to(long outer) {
+    outer_ = outer;
+    for (std::size_t d = plan_.space.outer.size(); d-- > 0; outer /= plan_.space.outer[d])
+      outer_index_[d] = outer % plan_.space.outer[d];
+    locate_item();
+  }
+  /// To the next outer point.
+  void go_on() {
+    ++outer_;
+    for (std::size_t d = plan_.space.outer.size(); d-- > 0;) {
+      if (++outer_index_[d] < plan_.space.outer[d]) break;
+      outer_index_[d] = 0;
+    }
+    locate_item();
+  }
+  void locate_item() {
     for (std::size_t i = 0; i < plan_.operand_buffers.size(); ++i) {
       const Access& access = plan_.space.operands[i];
-      const long offset = access.offset + dot(outer, plan_.space.outer, access.outer);
+      long offset = access.offset;
+      for (std::size_t d = 0; d < access.outer.size(); ++d) offset += outer_index_[d] * access.outer[d];
       item_address_[i] =
           static_cast<std::byte*>(buffers_[static_cast<std::size_t>(plan_.operand_buffers[i])]) +
           offset * element_size(i);
     }
-    outer_ = outer;
   }
   void locate_block(long reduced_outer) {
     for (std::size_t i = 0; i < plan_.operand_buffers.size(); ++i)
@@ -376,6 +407,7 @@ class LoopWorker {
   const LoopKernel::Tile* tile_;
   std::byte** item_address_;
   std::byte** block_address_;
+  long* outer_index_;
   long outer_ = 0;
   long reduced_outer_ = 0;
   long p0_ = 0;
@@ -450,8 +482,7 @@ std::optional<LoopKernel::BadIndex> LoopKernel::run(std::span<void* const> buffe
     LoopWorker loop_worker(
         plan, buffers,
         static_cast<std::byte*>(scratch) + plan.scratch_bytes * static_cast<std::size_t>(worker));
-    for (long item = chunk * per_chunk; item < std::min(items, (chunk + 1) * per_chunk); ++item)
-      loop_worker.run_item(item);
+    loop_worker.run_items(chunk * per_chunk, std::min(items, (chunk + 1) * per_chunk));
     bad.report(chunk, loop_worker.bad_index());
   });
   return bad.index();

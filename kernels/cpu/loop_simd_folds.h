@@ -30,7 +30,8 @@ struct RowShape {
   vi inside;  // lanes of the rest
 };
 template <class Numbers, class Map>
-TENON_INLINE vf rest_of_row(const typename Numbers::Element* row, const RowShape& shape, vf identity, Map map) {
+TENON_INLINE vf rest_of_row(const typename Numbers::Element* row, const RowShape& shape, vf identity,
+                            Map map) {
   const vf last = map(Numbers::get(row + shape.ones, shape.rest));
   return shape.inside ? last : identity;
 }
@@ -67,8 +68,11 @@ TENON_INLINE vf fold_lanes(vf* rows) {
 }
 template <class Combine, int half, int... I>
 TENON_INLINE vf fold_half(vf row, LaneList<I...> lanes) {
-  if constexpr (half == 0) return row;
-  else return fold_half<Combine, half / 2>(Combine::run(row, __builtin_shufflevector(row, row, (I ^ half)...)), lanes);
+  if constexpr (half == 0)
+    return row;
+  else
+    return fold_half<Combine, half / 2>(Combine::run(row, __builtin_shufflevector(row, row, (I ^ half)...)),
+                                        lanes);
 }
 /// Of one row.
 template <class Combine>

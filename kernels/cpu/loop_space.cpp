@@ -11,15 +11,12 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr long block_elements = 1024;  // a register of floats is 4 KiB: a handful stay in L1
-constexpr long whole_row_limit =
-    2048;  // rows up to here are held whole in registers, several if they are short
 constexpr long transposed_block = 32;  // most rows of the tile where an operand is read across them
 constexpr long tiny_inner = 32;        // inner extents below this are joined with the next dims
 constexpr long tiny_tile = 256;        // so are dims of which a tile would have fewer elements
 constexpr long tiny_rows = 512;        // of a reduction: the same
 constexpr long tiny_row = 16;
-constexpr long tiny_fold = 4;  // the same, where numbers are folded as they lie in memory
+constexpr long tiny_fold = 4;       // the same, where numbers are folded as they lie in memory
 constexpr long few_columns = 8;     // below, rows are faster though their elements lie apart
 constexpr long long_stretch = 128;  // of columns along one dim: worth a block of its own
 
@@ -124,9 +121,9 @@ bool folds_memory_alone(const LoopProgram& program, const std::vector<Dim>& row,
   for (std::size_t i = 0; i < instructions.size(); ++i)
     if (varying[i] && instructions[i].op != LoopOp::load) return false;
   return row.size() == 1 && std::all_of(leading.begin(), leading.end(), [&](std::size_t operand) {
-    const DType dtype = program.code.operands[operand].dtype;
-    return row[0].strides[operand] == 1 && size_of(dtype) >= 4 && held_type(dtype) == dtype;
-  });
+           const DType dtype = program.code.operands[operand].dtype;
+           return row[0].strides[operand] == 1 && size_of(dtype) >= 4 && held_type(dtype) == dtype;
+         });
 }
 
 bool prefers_columns(const LoopProgram& program, const std::vector<Dim>& kept, const std::vector<Dim>& row,
@@ -134,7 +131,8 @@ bool prefers_columns(const LoopProgram& program, const std::vector<Dim>& kept, c
   if (kept.empty() || row.empty()) return false;
   // Rows of a few elements, as the classes of a pixel: many of them side by side fill the vectors.
   const long length = points(row);
-  const bool folds = length < tiny_row && !has_positions(program) && folds_memory_alone(program, row, leading);
+  const bool folds =
+      length < tiny_row && !has_positions(program) && folds_memory_alone(program, row, leading);
   if (length < (folds ? tiny_fold : tiny_row) && kept.back().extent >= tiny_inner) return true;
   if (folds) return false;
   if (joins && kept.size() > 1 && length * kept.back().extent < tiny_rows) return true;
@@ -324,8 +322,12 @@ void choose_blocks(LoopSpace& space, long times, Schedule::Block block) {
   const auto many = [&](long elements) { return scaled(times * elements, block); };
   switch (space.mode) {
     case LoopMode::map:
-      space.q_block = reads_transposed(space) ? block_elements / std::clamp(space.p, 1L, transposed_block)
-                                              : even_part(space.q_count, many(block_elements));
+      if (!reads_transposed(space))
+        space.q_block = even_part(space.q_count, many(block_elements));
+      else if (space.p <= few_columns)  // the colours of pixels: no tile
+        space.q_block = even_part(space.q_count, many(block_elements) / std::max(1L, space.p));
+      else
+        space.q_block = block_elements / std::min(space.p, transposed_block);
       if (!reads_transposed(space) || space.q.size() > 1) space.q_block = whole_columns(space, space.q_block);
       space.q_block = clamp_block(space.q_block, space.q_count);
       space.p_block = clamp_block(many(block_elements) / space.q_block, space.p);
@@ -336,8 +338,8 @@ void choose_blocks(LoopSpace& space, long times, Schedule::Block block) {
         space.p_block = clamp_block(many(whole_row_limit) / space.q_block, space.p);
       } else {
         space.in_stretches = space.q.size() > 1 && space.q.back() >= long_stretch;
-        space.q_block =
-            space.in_stretches ? even_part(space.q.back(), many(block_elements)) : many(block_elements);
+        space.long_block = many(block_elements);
+        space.q_block = space.in_stretches ? even_part(space.q.back(), space.long_block) : space.long_block;
         space.p_block = 1;
       }
       return;

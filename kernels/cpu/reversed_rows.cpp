@@ -35,8 +35,8 @@ TENON_INLINE void reverse_piece(const T* last, T* to, long c) {
   *reinterpret_cast<Piece<T, N>*>(to + c) =
       reversed<T, N>(*reinterpret_cast<const Piece<T, N>*>(last - c - (step - 1)));
 }
-/// In pieces of N bytes, of which a row has one at least; the last one, which may be half as long, may overlap
-/// the one before.
+/// In pieces of N bytes, of which a row has one at least; the last one, which may be half as long, may
+/// overlap the one before.
 template <class T, long N>
 TENON_INLINE void reverse_in_pieces(const T* last, long source_stride, T* to, long target_stride, long rows,
                                     long cols) {
@@ -65,6 +65,29 @@ TENON_INLINE void reverse_rows(const T* last, long source_stride, T* to, long ta
       if (bytes >= 32) return pieces.template operator()<32>();
     if (bytes >= 16) return pieces.template operator()<16>();
     if (bytes >= 8) return pieces.template operator()<8>();
+  }
+  if constexpr (sizeof(T) > 2) {
+    // From both ends: where the row begins at the same place of a page as the target, what is read next would
+    // else wait for what was just written.
+    constexpr long step = sizeof(vf) / sizeof(T);
+    if (cols >= 2 * step) {
+      using V = Piece<T, sizeof(vf)>;
+      for (long r = 0; r < rows; r++, last += source_stride, to += target_stride) {
+        const auto both = [&](long c, long d) __attribute__((always_inline)) {
+          const V a = *reinterpret_cast<const V*>(last - c - (step - 1));
+          const V b = *reinterpret_cast<const V*>(last - d - (step - 1));
+          *reinterpret_cast<V*>(to + c) = reversed_groups<step>(a, typename MakeLaneList<step>::type{});
+          *reinterpret_cast<V*>(to + d) = reversed_groups<step>(b, typename MakeLaneList<step>::type{});
+        };
+        long c = 0;
+        for (; 2 * (c + step) <= cols; c += step) both(c, cols - c - step);
+        if (const long rest = cols - 2 * c; rest > step)
+          both(c, cols - c - step);
+        else if (rest > 0)
+          both(c, c);
+      }
+      return;
+    }
   }
   for (long r = 0; r < rows; r++, last += source_stride, to += target_stride)
     TENON_NO_OVERLAP for (long c = 0; c < cols; c++) to[c] = last[-c];

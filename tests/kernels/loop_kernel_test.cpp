@@ -288,6 +288,24 @@ TEST_P(Loop, RowsOfTwoDimsWithOperandsAlongEither) {
     }
 }
 
+// Sums walk over a group as it lies, the last walk stops where a channel ends.
+TEST_P(Loop, NormsOfGroupsOfChannelsThatAreFirst) {
+  for (const auto& [channels, pixels] : {std::pair{10, 1024}, {17, 129}, {12, 196}, {4, 3000}, {130, 128}})
+    for (const DType type : {DType::f32, DType::bf16, DType::f64}) {
+      LoopProgram p = program_over({2, 3, channels, pixels}, 2);
+      const Reg scale = p.constant(1.0 / static_cast<double>(channels * pixels), compute_type(type));
+      const Reg x = p.load(dense(p, 0, type));
+      const Reg d = p.prim(Prim::sub, x, p.prim(Prim::mul, p.reduce(Reduce::sum, x), scale));
+      const Reg variance = p.prim(Prim::mul, p.reduce(Reduce::sum, p.prim(Prim::mul, d, d)), scale);
+      const Reg rstd = p.prim(Prim::rsqrt, p.prim(Prim::add, variance, p.constant(1e-5, compute_type(type))));
+      const Reg weight = p.load({1, type, {0, channels, 1, 0}}),
+                bias = p.load({2, type, {0, channels, 1, 0}});
+      const Reg y = p.prim(Prim::add, p.prim(Prim::mul, p.prim(Prim::mul, d, rstd), weight), bias);
+      p.store(dense(p, 3, type), y);
+      expect_matches_reference(p);
+    }
+}
+
 // The channels of a group are a part of its row, and those of the next group lie beside them.
 TEST_P(Loop, NormsOfGroupsOfChannelsThatAreLast) {
   for (const auto& [groups, channels, pixels, gap] : {std::tuple{32, 8, 300, 0},

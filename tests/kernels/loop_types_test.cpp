@@ -147,6 +147,10 @@ TEST_P(LoopTypes, AnyByteButZeroIsTrue) {
     p.store(dense(p, 7), p.prim(Prim::select, a, x, p.cast(DType::f32, b)));
     p.store(dense(p, 8, DType::i64), p.prim(Prim::select, b, k, p.cast(DType::i64, a)));
     p.store(dense(p, 9, DType::boolean), a);
+    int next = 10;
+    for (const DType type : {DType::i8, DType::u8, DType::i16, DType::i32, DType::i64, DType::u32})
+      for (const DType through : {type, DType::i64})
+        p.store(dense(p, next++, type), p.cast(type, p.cast(through, a)));
     LoopBuffers expected(p), actual(p);
     ThreadPool pool(1);
     for (std::int64_t i = 0; i < n; ++i) {
