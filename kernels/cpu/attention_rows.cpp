@@ -245,11 +245,10 @@ void scale_row(const float* from, long n, float factor, float* to) {
 
 long keys_of_query(const Attention& a, long i) { return a.causal && i + 1 < a.keys ? i + 1 : a.keys; }
 
-/// What the scale is for queries of bfloat16, whose products with a power of two are exact. The scores have
-/// the rest.
-float scale_of_queries(const Attention& a) {
+/// Does the scale multiply scores, not queries? Those of bfloat16 stay so by a power of two alone.
+bool scales_scores(const Attention& a) {
   int exponent;
-  return !a.of_bf16 || __builtin_frexpf(a.scale, &exponent) == 0.5f ? a.scale : 1.0f;
+  return a.of_bf16 && __builtin_frexpf(a.scale, &exponent) != 0.5f;
 }
 
 /// Many rows: K and V are packed once, rows go through the register tile.
@@ -268,7 +267,7 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
   const long all_keys = keys_of_query(a, rows.end - 1);
   (OfBf16 ? pack_key_pairs : pack_keys)(a, head.k, all_keys, k);
   (OfBf16 ? pack_value_pairs : pack_values)(a, head.v, all_keys, v);
-  const float query_scale = scale_of_queries(a), score_scale = a.scale / query_scale;
+  const bool scales_behind = scales_scores(a);
   const long count = rows.end - rows.begin;
   const long tiles = (count + tile_rows - 1) / tile_rows;
   for (long t = 0; t < tiles; t++) {
@@ -277,14 +276,14 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
     const long keys = keys_of_query(a, first + height - 1);
     for (int i = 0; i < height; i++) {
       float* const query = queries + i * a.size;
-      scale_row(head.q + (first + i) * a.q_strides.row, a.size, query_scale, query);
+      scale_row(head.q + (first + i) * a.q_strides.row, a.size, scales_behind ? 1.0f : a.scale, query);
       if constexpr (OfBf16) narrow_in_place(query, a.size);
     }
     multiply(form, height, queries, a.size, words(a.size), k, words(a.size), keys, scores, score_stride);
     for (int i = 0; i < height; i++) {
       const long visible = keys_of_query(a, first + i);
       float* const row = scores + i * score_stride;
-      if (score_scale != 1.0f) scale_row(row, visible, score_scale, row);
+      if (scales_behind) scale_row(row, visible, a.scale, row);
       add_mask(a, head, first + i, visible, row);
     }
     float inverse[attention_tile_rows];

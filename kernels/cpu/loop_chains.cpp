@@ -125,20 +125,23 @@ class Chains : LoopPatterns {
     }
   }
   bool tests(Reg r, Prim p) const { return at(r).op == LoopOp::prim && at(r).prim == p && uses(r) == 1; }
-  Match huber(Reg r) const {  // a * a * c where a < b (or <=), else a - d
+  Match huber(Reg r) const {  // x * x * d where x < c (or <=), else x - e, of x = |a - b|
     if (!is(r, Prim::select)) return std::nullopt;
     const auto& [condition, square, line] = at(r).args;
     const bool strict = tests(condition, Prim::lt);
     if ((!strict && !tests(condition, Prim::le)) || !owns(square, Prim::mul) || !owns(line, Prim::sub))
       return std::nullopt;
-    const Reg a = at(condition).args[0];
+    const Reg x = at(condition).args[0];
+    Match node = uses(x) == 4 ? abs_sub(x) : std::nullopt;
+    if (!node || at(line).args[0] != x) return std::nullopt;
     for (const std::size_t i : {0, 1}) {
       const Reg product = at(square).args[i];
-      if (at(line).args[0] != a || !owns(product, Prim::mul) || at(product).args[0] != a ||
-          at(product).args[1] != a)
-        continue;
-      const Fused f = strict ? Fused::huber_lt : Fused::huber_le;
-      return with_fourth(*fused(f, a, at(condition).args[1], at(square).args[1 - i]), at(line).args[1]);
+      if (!owns(product, Prim::mul) || at(product).args[0] != x || at(product).args[1] != x) continue;
+      node->fused = static_cast<int>(strict ? Fused::huber_lt : Fused::huber_le);
+      node->instruction.args[2] = at(condition).args[1];
+      node->more = {at(square).args[1 - i], at(line).args[1]};
+      node->arg_count = 5;
+      return node;
     }
     return std::nullopt;
   }

@@ -92,8 +92,8 @@ enum class Fused {
   exp_below,     // exp(a - b) where b is the row's maximum of a
   sub_clamp,     // a - min(max(a, b), c)
   clamp_number,  // min(max(a, b), c); d where a is NaN
-  huber_lt,      // a * a * c where a < b, else a - d
-  huber_le,      // a * a * c where a <= b, else a - d
+  huber_lt,      // x * x * d where x < c, else x - e, of x = |a - b|
+  huber_le,      // x * x * d where x <= c, else x - e
   select_lt,     // c where a < b, else d; selects are the last ones
   select_le,     // c where a <= b, else d
   select_eq,     // c where a == b, else d

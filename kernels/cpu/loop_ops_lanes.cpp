@@ -315,8 +315,8 @@ OpFn loop_fused_op_of_f64(Fused f) {
     case Fused::select_abs: return &quaternary<SelectAbs, Doubles>;
     case Fused::sub_clamp: return &ternary<SubClamp, Doubles>;
     case Fused::clamp_number: return &quaternary<ClampNumber, Doubles>;
-    case Fused::huber_lt: return &quaternary<HuberLt, Doubles>;
-    case Fused::huber_le: return &quaternary<HuberLe, Doubles>;
+    case Fused::huber_lt: return &quinary<HuberLt, Doubles>;
+    case Fused::huber_le: return &quinary<HuberLe, Doubles>;
     default: return nullptr;
   }
 }

@@ -265,8 +265,8 @@ constexpr SmallFloatOps half_floats() {
   fused(Fused::select_abs, quaternary<SelectAbs, Numbers>);
   fused(Fused::sub_clamp, ternary<SubClamp, Numbers>);
   fused(Fused::clamp_number, quaternary<ClampNumber, Numbers>);
-  fused(Fused::huber_lt, quaternary<HuberLt, Numbers>);
-  fused(Fused::huber_le, quaternary<HuberLe, Numbers>);
+  fused(Fused::huber_lt, quinary<HuberLt, Numbers>);
+  fused(Fused::huber_le, quinary<HuberLe, Numbers>);
   ops.fold_rows = folds_of_rows<Numbers>;
   ops.fold_columns = folds_of_columns<Numbers>;
   if constexpr (std::is_same_v<Format, F16>) {
@@ -367,8 +367,8 @@ constexpr SimdOps make_ops() {
   fused(Fused::select_abs, quaternary<SelectAbs>);
   fused(Fused::sub_clamp, ternary<SubClamp>);
   fused(Fused::clamp_number, quaternary<ClampNumber>);
-  fused(Fused::huber_lt, quaternary<HuberLt>);
-  fused(Fused::huber_le, quaternary<HuberLe>);
+  fused(Fused::huber_lt, quinary<HuberLt>);
+  fused(Fused::huber_le, quinary<HuberLe>);
   fused(Fused::cube, unary<Cube>);
   fused(Fused::leaky_relu, binary<LeakyRelu>);
   fused(Fused::relu, unary<Relu>);

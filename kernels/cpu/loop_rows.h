@@ -207,17 +207,19 @@ struct SelectEq {
   }
 };
 
-// Of floats: a a c where the test holds, else a - d.
+// Of floats: x x d where the test of x = |a - b| holds, else x - e.
 struct HuberLt {
   template <class V>
-  static TENON_INLINE V run(V a, V b, V c, V d) {
-    return a < b ? a * a * c : a - d;
+  static TENON_INLINE V run(V a, V b, V c, V d, V e) {
+    const V x = a < b ? b - a : a - b;
+    return x < c ? x * x * d : x - e;
   }
 };
 struct HuberLe {
   template <class V>
-  static TENON_INLINE V run(V a, V b, V c, V d) {
-    return a <= b ? a * a * c : a - d;
+  static TENON_INLINE V run(V a, V b, V c, V d, V e) {
+    const V x = a < b ? b - a : a - b;
+    return x <= c ? x * x * d : x - e;
   }
 };
 

@@ -131,6 +131,14 @@ TEST_P(AttentionOnIsa, OddSizesAndDifferentNumbersOfQueriesAndKeys) {
   expect_attention(FusedQkv(1, 1, 9, 1, 1, 1).a);
 }
 
+TEST_P(AttentionOnIsa, TakesAnyScale) {
+  for (const float scale : {0.0f, -0.3f, 0.25f}) {
+    FusedQkv f(1, 1, 20, 20, 16, 16);
+    f.a.scale = scale;
+    expect_attention(f.a);
+  }
+}
+
 /// Weights are rounded to bfloat16, queries, keys and values are of it.
 void expect_attention_of_bf16(FusedQkv f) {
   for (float& x : f.qkv) x = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffff0000u);
@@ -144,6 +152,11 @@ TEST_P(AttentionOnIsa, MultipliesPairsOfBfloat16) {
   for (const auto& [queries, keys] : {std::pair{5L, 77L}, {130L, 3L}, {9L, 1L}, {20L, 31L}})
     for (const auto& [size, values] : {std::pair{40L, 24L}, {7L, 5L}, {1L, 1L}, {33L, 130L}})
       expect_attention_of_bf16(FusedQkv(1, 2, queries, keys, size, values));
+  for (const float scale : {0.0f, -0.3f, 0.25f}) {
+    FusedQkv f(1, 1, 20, 20, 16, 16);
+    f.a.scale = scale;
+    expect_attention_of_bf16(std::move(f));
+  }
   FusedQkv causal(1, 2, 40, 40, 17, 16);
   causal.a.causal = true;
   expect_attention_of_bf16(std::move(causal));
