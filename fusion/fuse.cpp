@@ -40,7 +40,7 @@ std::span<const Pass> pipeline() {
       // One spelling for one meaning, so that every later rule is written once.
       canonicalise(),
       // What depends on weights alone becomes a weight; the rules below look for weights.
-      fold_constants(),
+      fold_costly_constants(),
       // Scales and shifts of channels move into the weights of the convolution or matmul before them.
       fold_affine(),
       // Branches that are added; after their norms have folded into them.

@@ -9,6 +9,8 @@ namespace tenon {
 Pass canonicalise();
 /// Nodes whose operands are all constant become weights.
 Pass fold_constants();
+/// The same, and what takes long to compute: once, because what that may take is counted.
+Pass fold_costly_constants();
 /// Batch norm, and any scale or shift per channel, folds into the weights of the convolution, transposed
 /// convolution or linear before it.
 Pass fold_affine();

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "base/environment.h"
 #include "base/error.h"
@@ -17,8 +19,8 @@ namespace tenon {
 namespace {
 
 // A result may be as large as the weights it came from, each counted once; what is made from nothing stays
-// small. What takes long to make may be larger.
-constexpr std::size_t free_bytes = 64 << 10;
+// small. What takes long to make may be larger, all of it by 4 MiB and an eighth of the model's weights.
+constexpr std::size_t free_bytes = 64 << 10, free_in_all = 4 << 20;
 
 std::optional<std::size_t> bytes_of(const Type& t) {
   const auto sizes = known_sizes(t.shape);
@@ -76,7 +78,9 @@ struct Made {
 
 class Folding {
  public:
-  explicit Folding(Rewriter& rewriter) : rewriter_(rewriter) {}
+  Folding(Rewriter& rewriter, bool costly) : rewriter_(rewriter), costly_(costly) {
+    for (const auto& weight : rewriter.graph().weights()) budget_ += bytes_of(weight->type()).value_or(0) / 8;
+  }
 
   void run() {
     Region& body = rewriter_.region();
@@ -84,14 +88,18 @@ class Folding {
       Node* node = (it++)->get();
       auto made = make(*node);
       if (!made) continue;
-      const bool folds = (is_small(*made) || pays(*made)) && rewriter_.allowed("fold_constant", *node);
-      if (folds && replace(*node, *made)) continue;
-      if (bytes(*node) <= most_kept) made_.emplace(node->output(), std::move(*made));
+      const std::size_t size = bytes(*node);
+      const bool small = is_small(*made), folds = small || (costly_ && pays(*made) && size <= budget_);
+      if (folds && rewriter_.allowed("fold_constant", *node) && replace(*node, *made)) {
+        if (!small) budget_ -= size;
+        continue;
+      }
+      if (size <= most_kept) made_.emplace(node->output(), std::move(*made));
     }
   }
 
  private:
-  static constexpr std::size_t most_kept = 64 << 20;
+  static constexpr std::size_t most_kept = 16 << 20;
 
   static std::size_t bytes(const Node& node) { return *bytes_of(node.output()->type()); }
 
@@ -130,7 +138,10 @@ class Folding {
   Tensor value(const Value* v) {
     if (v->is_constant()) return v->tensor();
     Made& m = made_.at(v);
-    if (!m.value.defined()) m.value = value(m);
+    if (!m.value.defined()) {
+      m.value = value(m);
+      computed_.push_back(&m);
+    }
     return m.value;
   }
   // Undefined where it or what it is made of is undefined.
@@ -146,6 +157,7 @@ class Folding {
   bool replace(Node& node, const Made& m) {
     Region& body = rewriter_.region();
     Tensor result = value(m);
+    for (Made* const of : std::exchange(computed_, {})) of->value = {};
     if (!result.defined()) return false;
     Value* constant = nullptr;
     if (result.rank() == 0) {
@@ -164,13 +176,20 @@ class Folding {
   }
 
   Rewriter& rewriter_;
+  bool costly_;
   std::unordered_map<const Value*, Made> made_;
+  std::vector<Made*> computed_;       // for the node that is being folded
+  std::size_t budget_ = free_in_all;  // bytes that results which are larger than their weights may take
 };
 
-void fold(Rewriter& rewriter) { Folding(rewriter).run(); }
+template <bool costly>
+void fold(Rewriter& rewriter) {
+  Folding(rewriter, costly).run();
+}
 
 }  // namespace
 
-Pass fold_constants() { return {"fold_constants", {"fold_constant"}, fold}; }
+Pass fold_constants() { return {"fold_constants", {"fold_constant"}, fold<false>}; }
+Pass fold_costly_constants() { return {"fold_constants", {"fold_constant"}, fold<true>}; }
 
 }  // namespace tenon
