@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/alignment.h"
 #include "base/error.h"
 #include "kernels/cpu/attention_rows.h"
 
@@ -17,7 +18,7 @@ long rows_per_chunk(const Attention& a) {
 }
 
 std::size_t worker_bytes(const Attention& a) {
-  return static_cast<std::size_t>((attention_floats(a) * 4 + 63) / 64 * 64 + 192);
+  return aligned_up(static_cast<std::size_t>(attention_floats(a)) * sizeof(float), stream_skew);
 }
 
 }  // namespace

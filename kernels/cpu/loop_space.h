@@ -16,10 +16,9 @@ inline constexpr long whole_row_limit = 2048;
 /// How the space is walked.
 ///   map:      nothing is reduced; every tile is independent.
 ///   rows:     tile rows are kept, tile columns are the reduced row (a row of x is contiguous).
-///   columns:  tile rows are reduced, tile columns are kept (the kept dim is contiguous). Where an inner part
-///   of the row is
-///             short and lies beside the kept dim, it is part of the columns, too (LoopSpace::together): the
-///             channels of a group, in an image whose channels are last.
+///   columns:  tile rows are reduced, tile columns are kept (the kept dim is contiguous).
+/// Where an inner part of a row is short and lies beside the kept dim, it is part of the columns, too
+/// (LoopSpace::together): the channels of a group, in an image whose channels are last.
 enum class LoopMode { map, rows, columns };
 
 /// The address of one operand (or the value of one iota) as an affine function of the space.

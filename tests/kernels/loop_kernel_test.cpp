@@ -131,6 +131,23 @@ TEST_P(Loop, AScaledImageIsAddedAndCutBelowZeroInOnePass) {
   }
 }
 
+// x * x / 2 where x = |a - b| is below (or at) 1, else x - 1/2.
+TEST_P(Loop, HuberLossesAreOnePass) {
+  for (const DType dtype : {DType::f32, DType::f64})
+    for (const Prim test : {Prim::lt, Prim::le}) {
+      LoopProgram p = program_over({7, 1000});
+      const Reg x =
+          p.prim(Prim::abs, p.prim(Prim::sub, p.load(dense(p, 0, dtype)), p.load(dense(p, 1, dtype))));
+      const Reg half = p.constant(0.5, dtype), one = p.constant(1, dtype);
+      const Reg square = p.prim(Prim::mul, p.prim(Prim::mul, x, x), half);
+      p.store(dense(p, 2, dtype),
+              p.prim(Prim::select, p.prim(test, x, one), square, p.prim(Prim::sub, x, half)));
+      expect_matches_reference(p);
+      constexpr std::size_t one_register = 4096;
+      EXPECT_LT(LoopKernel::compile(p).scratch_bytes(1), one_register);
+    }
+}
+
 TEST_P(Loop, PowersWithAConstantExponent) {
   for (const double exponent : {2.0, 0.5, -0.5, -1.0, 3.0, 1.7}) {
     LoopProgram p = program_over({200});
