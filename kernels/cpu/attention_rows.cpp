@@ -3,6 +3,8 @@
 #include "kernels/cpu/attention_rows.h"
 
 #include "kernels/cpu/math.h"
+#include "kernels/cpu/matrix_unit.h"
+#include "kernels/cpu/row_gemm.h"
 #include "kernels/cpu/simd_half.h"
 #include "kernels/cpu/tile_kernel.h"
 
@@ -69,10 +71,10 @@ void pack_values(const Attention& a, const float* v, long keys, float* packed) {
 
 long pairs(long n) { return (n + 1) / 2; }
 
-/// pack_keys of pairs: two elements of bfloat16 of a key are a word.
-void pack_key_pairs(const Attention& a, const float* k, long keys, float* packed) {
+/// pack_keys of pairs: two elements of bfloat16 of a key are a word. Panels have `depth` words, zero behind the key.
+void pack_key_pairs(const Attention& a, const float* k, long keys, long depth, float* packed) {
   for (long key = 0; key < keys; key += VL) {
-    float* const panel = packed + key / panel_cols * panel_cols * pairs(a.size) + key % panel_cols;
+    float* const panel = packed + key / panel_cols * panel_cols * depth + key % panel_cols;
     for (long d = 0; d < a.size; d += 2 * VL) {
       const long count = a.size - d < 2 * VL ? a.size - d : 2 * VL;
       alignas(64) std::uint16_t halves[VL][2 * VL] = {};
@@ -84,34 +86,49 @@ void pack_key_pairs(const Attention& a, const float* k, long keys, float* packed
       transpose(rows);
       TENON_UNROLL
       for (int i = 0; i < VL; i++) {
-        if (i < pairs(count)) store(panel + (d / 2 + i) * panel_cols, rows[i]);
+        if (d / 2 + i < depth) store(panel + (d / 2 + i) * panel_cols, rows[i]);
       }
     }
   }
 }
 
-/// pack_values of pairs: two values that follow each other are a word.
-void pack_value_pairs(const Attention& a, const float* v, long keys, float* packed) {
-  for (long key = 0; key < keys; key += 2) {
+/// pack_values of pairs: two values that follow each other are a word. Panels have `depth` words, zero behind them.
+void pack_value_pairs(const Attention& a, const float* v, long keys, long depth, float* packed) {
+  for (long key = 0; key < 2 * depth; key += 2) {
     const float* const from = v + key * a.v_strides.row;
     for (long c = 0; c < attention_padded(a.value_size); c += VL) {
       const long rest = a.value_size - c;
-      const int count = static_cast<int>(rest < 0 ? 0 : rest < VL ? rest : VL);
+      const int count = static_cast<int>(rest < 0 || key >= keys ? 0 : rest < VL ? rest : VL);
       const vi low = widen(BF16::narrow(load_partial(from + c, count)));
       const vi high =
           key + 1 < keys ? widen(BF16::narrow(load_partial(from + a.v_strides.row + c, count))) : vi{};
-      store(packed + (c / panel_cols * pairs(keys) + key / 2) * panel_cols + c % panel_cols,
+      store(packed + (c / panel_cols * depth + key / 2) * panel_cols + c % panel_cols,
             from_bits(low | high << 16));
     }
   }
 }
 
-/// The row as pairs of bfloat16 in its own place; what an odd one lacks is zero.
-void narrow_in_place(float* row, long n) {
+/// The row as `words` pairs of bfloat16 in its own place, zero behind its end.
+void narrow_in_place(float* row, long n, long words) {
   auto* const halves = reinterpret_cast<std::uint16_t*>(row);
   narrow_row(row, n, halves);
-  if (n % 2 == 1) halves[n] = 0;
+  for (long i = n; i < 2 * words; i++) halves[i] = 0;
 }
+
+/// The matrix unit, where it multiplies pairs, ready for whole steps while this lives.
+class UnitForPairs {
+ public:
+  explicit UnitForPairs(bool multiplies_pairs) : is_used(multiplies_pairs && has_matrix_unit()) {
+    if (is_used) configure_unit(0);
+  }
+  ~UnitForPairs() {
+    if (is_used) release_unit();
+  }
+  UnitForPairs(const UnitForPairs&) = delete;
+  UnitForPairs& operator=(const UnitForPairs&) = delete;
+
+  const bool is_used;
+};
 
 /// scores += the mask of query i, for the first `keys` keys.
 void add_mask(const Attention& a, const Head& head, long i, long keys, float* scores) {
@@ -205,7 +222,7 @@ void softmax_rows(float* scores, long stride, int rows, Keys keys, long depth, f
 
 /// c[rows x cols] = a[rows x depth] * b (packed panels of `b_depth` rows), in whole vectors. Depths and
 /// strides count words: floats, or pairs of bfloat16.
-void multiply(TileForm form, int rows, const float* a, long a_stride, long depth, const float* b,
+void multiply(TileForm form, bool on_unit, int rows, const float* a, long a_stride, long depth, const float* b,
               long b_depth, long cols, float* c, long c_stride) {
   long a_row[attention_tile_rows];
   long c_row[attention_tile_rows];
@@ -224,10 +241,13 @@ void multiply(TileForm form, int rows, const float* a, long a_stride, long depth
   tile.b_panel_stride = b_depth * panel_cols;
   tile.c = c;
   tile.c_row = c_row;
+  tile.height = rows;
   const auto run = [&](long panels, int vectors) {
     if (panels == 0) return;
     tile.panels = panels;
-    tile_kernel(form, {.rows = rows, .vectors = vectors, .is_uniform = true})(tile);
+    const TileKernel kernel =
+        on_unit ? unit_tile(form, vectors, /*has_last_step=*/false) : tile_kernel(form, {rows, vectors, /*is_uniform=*/true});
+    kernel(tile);
     tile.b += panels * tile.b_panel_stride;
     tile.c += panels * panel_cols;
   };
@@ -255,31 +275,40 @@ bool scales_scores(const Attention& a) {
 template <bool OfBf16>
 void tiled(const Attention& a, const Head& head, const AttentionRows& rows, float* scratch) {
   constexpr TileForm form = OfBf16 ? TileForm::bf16_dot : TileForm::f32;
-  const auto words = [](long n) { return OfBf16 ? pairs(n) : n; };
+  const UnitForPairs unit(OfBf16);
+  const long step = unit.is_used ? unit_words : 1;
+  const auto words = [&](long n) { return OfBf16 ? round_up(pairs(n), step) : n; };
   const long padded_keys = attention_padded(a.keys);
+  const long query_stride = attention_padded(a.size);
   const long score_stride = padded_keys + 16;
   const long out_stride = attention_padded(a.value_size);
   float* const scores = scratch;
   float* const queries = scores + attention_tile_rows * score_stride;
-  float* const result = queries + attention_tile_rows * a.size;
+  float* const result = queries + attention_tile_rows * query_stride;
   float* const k = result + attention_tile_rows * out_stride;
-  float* const v = k + padded_keys * a.size;
+  float* const v = k + padded_keys * query_stride;
   const long all_keys = keys_of_query(a, rows.end - 1);
-  (OfBf16 ? pack_key_pairs : pack_keys)(a, head.k, all_keys, k);
-  (OfBf16 ? pack_value_pairs : pack_values)(a, head.v, all_keys, v);
+  if constexpr (OfBf16) {
+    pack_key_pairs(a, head.k, all_keys, words(a.size), k);
+    pack_value_pairs(a, head.v, all_keys, words(all_keys), v);
+  } else {
+    pack_keys(a, head.k, all_keys, k);
+    pack_values(a, head.v, all_keys, v);
+  }
   const bool scales_behind = scales_scores(a);
   const long count = rows.end - rows.begin;
-  const long tiles = (count + tile_rows - 1) / tile_rows;
-  for (long t = 0; t < tiles; t++) {
-    const long first = rows.begin + count * t / tiles;
-    const int height = static_cast<int>(rows.begin + count * (t + 1) / tiles - first);
+  const RowTiles tiles = unit.is_used ? RowTiles::in_lines(count, count, unit_tile_rows) : RowTiles(count, tile_rows);
+  for (long t = 0; t < tiles.count; t++) {
+    const long first = rows.begin + tiles.first(t);
+    const int height = static_cast<int>(tiles.rows_of(t));
     const long keys = keys_of_query(a, first + height - 1);
     for (int i = 0; i < height; i++) {
-      float* const query = queries + i * a.size;
+      float* const query = queries + i * query_stride;
       scale_row(head.q + (first + i) * a.q_strides.row, a.size, scales_behind ? 1.0f : a.scale, query);
-      if constexpr (OfBf16) narrow_in_place(query, a.size);
+      if constexpr (OfBf16) narrow_in_place(query, a.size, words(a.size));
     }
-    multiply(form, height, queries, a.size, words(a.size), k, words(a.size), keys, scores, score_stride);
+    multiply(form, unit.is_used, height, queries, query_stride, words(a.size), k, words(a.size), keys, scores,
+             score_stride);
     for (int i = 0; i < height; i++) {
       const long visible = keys_of_query(a, first + i);
       float* const row = scores + i * score_stride;
@@ -293,8 +322,8 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
                    scale_if_masked(a), inverse + i);
     }
     if constexpr (OfBf16)
-      for (int i = 0; i < height; i++) narrow_in_place(scores + i * score_stride, keys);
-    multiply(form, height, scores, score_stride, words(keys), v, words(all_keys), a.value_size, result,
+      for (int i = 0; i < height; i++) narrow_in_place(scores + i * score_stride, keys, words(keys));
+    multiply(form, unit.is_used, height, scores, score_stride, words(keys), v, words(all_keys), a.value_size, result,
              out_stride);
     for (int i = 0; i < height; i++) {
       scale_row(result + i * out_stride, a.value_size, inverse[i],

@@ -14,7 +14,7 @@ struct AttentionRows {
 };
 /// Room for all tiles of every ISA: columns are padded to this.
 inline constexpr long attention_padding = 32;
-inline constexpr long attention_tile_rows = 14;
+inline constexpr long attention_tile_rows = 32;
 
 constexpr long attention_padded(long n) {
   return (n + attention_padding - 1) / attention_padding * attention_padding;
@@ -23,8 +23,8 @@ constexpr long attention_padded(long n) {
 /// Floats of scratch for one worker: packed K and V, scores, scaled queries, and a tile of the result.
 constexpr long attention_floats(const Attention& a) {
   const long keys = attention_padded(a.keys);
-  const long rows = attention_tile_rows * (keys + 16 + a.size + attention_padded(a.value_size));
-  return keys * a.size + a.keys * attention_padded(a.value_size) + rows + 64;
+  const long size = attention_padded(a.size), value_size = attention_padded(a.value_size);
+  return keys * (size + value_size) + attention_tile_rows * (keys + 16 + size + value_size) + 64;
 }
 
 using AttentionRowsRun = void(const Attention&, const AttentionRows&, float* scratch);

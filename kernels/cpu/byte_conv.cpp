@@ -153,7 +153,7 @@ bool makes_codes(const ConvShape& s, const Epilogue& e) {
 }
 
 double byte_conv_cost(const ConvShape& s) {
-  if (runs_dot_of_bytes()) return s.flops() / 4;
+  if (runs_dot_of_bytes()) return s.flops() / speed_of_bytes();
   if (!row_gemm_splits_bytes()) return std::numeric_limits<double>::infinity();
   constexpr double faster = 1.6;  // than float32: twice, less what is beyond split bytes
   return conv_product_cost(s) / faster;

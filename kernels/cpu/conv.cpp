@@ -137,7 +137,7 @@ double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
       return conv_gemm_by_columns(s) ? std::min(product, 1.5 * s.flops()) : product;
     case ConvAlgorithm::gemm_f16:
     case ConvAlgorithm::transposed: return product;
-    case ConvAlgorithm::gemm_bf16: return in_is_bf16 && runs_dot_of_bf16() ? product / 2 : product;
+    case ConvAlgorithm::gemm_bf16: return in_is_bf16 ? product / speed_of_bf16() : product;
     case ConvAlgorithm::depthwise: return 4 * s.flops();
     case ConvAlgorithm::taps: {
       // Each product reads and writes the sums.

@@ -138,7 +138,7 @@ std::optional<SmallPairs> small_pairs_of(const BatchedGemm& g, int threads) {
                                       e.rounded->activation.kind == Activation::Kind::relu
                                 : !e.hook;
   const bool only_rounds = rounds && !e.bias && !e.residual && e.activation == Activation::none && !e.added;
-  if (!fills_threads || !in_halves || !only_rounds || !runs_dot_of_bf16()) return std::nullopt;
+  if (!fills_threads || !in_halves || !only_rounds || !runs_small_pairs()) return std::nullopt;
   SmallPairs small{.M = one.M,
                    .N = one.N,
                    .K = one.K,

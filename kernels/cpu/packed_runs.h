@@ -39,6 +39,12 @@ static inline void copy_pairs(const std::uint16_t* from, long length, float* to)
   if (length % 2 != 0) __builtin_memset(halves + 2 * length, 0, sizeof *from);
 }
 
+// `length` words.
+static inline void copy_words(const float* from, long length, float* to) {
+  each_vector_of_run(
+      length, [&](long i) { store(to + i, load(from + i)); }, [&](long i) { to[i] = from[i]; });
+}
+
 // The same as floats, an even number of them.
 static inline void widen_run(const std::uint16_t* from, long length, float* to) {
   each_vector_of_run(

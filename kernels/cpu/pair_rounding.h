@@ -1,5 +1,5 @@
-// Sums of bfloat16 pairs that are rounded while they are in registers. For files built with AVX-512's
-// instructions for bfloat16 alone.
+// Sums of bfloat16 pairs that are rounded while they are in registers. Per-ISA code; where that is avx512, for files
+// built with its instructions for bfloat16 alone.
 #pragma once
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/rounded_rows.h"
@@ -9,7 +9,12 @@ namespace tenon::cpu::TENON_ISA {
 
 /// To nearest even; subnormal numbers become zeros, as in the products.
 static TENON_INLINE vh narrow_pairs(vf x) {
+#if defined(__AVX512BF16__)
   return reinterpret_cast<vh>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(x)));
+#else
+  const vu magnitude = reinterpret_cast<vu>(x) & 0x7fffffffu;
+  return BF16::narrow(magnitude < 0x00800000u ? reinterpret_cast<vf>(reinterpret_cast<vu>(x) & 0x80000000u) : x);
+#endif
 }
 template <int Rows, int Vectors>
 static TENON_INLINE void round_pairs(vf (&x)[Rows][Vectors]) {

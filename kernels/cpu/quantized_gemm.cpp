@@ -73,9 +73,7 @@ RowGemm columns_of(const QuantizedGemm& g, long first, long cols, const float* b
 }
 
 void run_all(const RowGemm& r) {
-  const TileShape tile = row_gemm_tile();
-  const long tiles = RowTiles(r.rows, tile_height(tile.rows, r.schedule.tile)).count;
-  row_gemm(r, {0, tiles, 0, cut(r.cols, tile.cols)});
+  row_gemm(r, {0, row_gemm_tiles(r).count, 0, cut(r.cols, row_gemm_tile().cols)});
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 // row_gemm.cpp, built once per ISA.
 #pragma once
 #include "kernels/cpu/coded_rows.h"
+#include "kernels/cpu/matrix_unit.h"
 #include "kernels/cpu/packed_runs.h"
 #include "kernels/cpu/row_gemm.h"
 #include "kernels/cpu/row_walk.h"
@@ -18,6 +19,8 @@ constexpr long max_runs_in_place = 64;
 constexpr long hook_panels = 4;
 constexpr long hook_rows = tile_rows > 8 ? tile_rows : 4 * tile_rows;
 constexpr long hook_cols = hook_panels * panel_cols;
+// Rows of any tile, and those of the hot tile.
+constexpr long most_rows = VL == 16 ? unit_tile_rows : tile_rows;
 
 constexpr long smaller(long a, long b) { return a < b ? a : b; }
 constexpr long larger(long a, long b) { return a > b ? a : b; }
@@ -53,6 +56,9 @@ struct Columns {
   long count;
 };
 
+// A single row waits for B alone, which the register tile reads as fast.
+bool rows_fit_unit(const RowGemm& g) { return g.rows > 1 && has_matrix_unit(); }
+
 TileForm form_of(const RowGemm& g) {
   if (g.b_type == DType::f16) return TileForm::f16;
   if (g.b_type == DType::i8) return g.rest ? TileForm::split_bytes : TileForm::bytes;
@@ -60,7 +66,21 @@ TileForm form_of(const RowGemm& g) {
   if (g.b_type != DType::bf16) return TileForm::f32;
   const bool pairs_fit = g.runs == 1 || g.run_length <= RowGemm::max_depth;
   const bool a_is_bf16 = g.a_is_bf16 || g.a_halves;
-  return a_is_bf16 && pairs_fit && runs_tile(TileForm::bf16_dot) ? TileForm::bf16_dot : TileForm::bf16;
+  const bool runs = runs_tile(TileForm::bf16_dot) || rows_fit_unit(g);
+  return a_is_bf16 && pairs_fit && runs ? TileForm::bf16_dot : TileForm::bf16;
+}
+
+// Does the matrix unit multiply?
+bool runs_on_unit(const RowGemm& g) {
+  const TileForm form = form_of(g);
+  return (form == TileForm::bf16_dot || form == TileForm::bytes) && rows_fit_unit(g);
+}
+
+// Rows of A at one distance.
+long line_of(const RowMap& map, long rows) {
+  if (map.linear() || map.width >= rows) return rows;
+  if (map.y_stride != map.width * map.x_stride) return map.width;
+  return map.n_stride == map.height * map.y_stride ? rows : map.width * map.height;
 }
 
 // Is A bfloat16 in memory, pair by pair as the tile of pairs reads it?
@@ -72,14 +92,35 @@ bool lies_in_pairs(const RowGemm& g) {
   return odd % 2 == 0;
 }
 
+// Is it better for the matrix unit to read rows of A, which lie as it reads them, line by line, than to pack them?
+bool unit_reads_lines(const RowGemm& g) {
+  const long line = line_of(g.a_rows, g.rows);
+  if (line < unit_rows || g.rows % line != 0) return false;
+  const auto whole = [](long n, long step) { return static_cast<double>((n + step - 1) / step * step); };
+  const long words = form_of(g) == TileForm::bytes ? g.run_length : (g.run_length + 1) / 2;
+  // In steps of the unit, for 16 rows and 16 words. Packing takes about as long as a step does.
+  constexpr double packing = 3;
+  const double columns = whole(g.cols, unit_words) / unit_words;
+  const double lines = whole(line, unit_rows) / static_cast<double>(line);
+  const double rows = whole(g.rows, unit_rows) / static_cast<double>(g.rows);
+  const double runs = whole(words, unit_words) / static_cast<double>(words);
+  const double depth = whole(g.runs * words, unit_words) / static_cast<double>(g.runs * words);
+  return lines * runs * columns <= packing + rows * depth * columns;
+}
+
 // Must rows of A be written as the tile reads them?
 bool packs_rows(const RowGemm& g) {
+  if (runs_on_unit(g)) {
+    const bool lies_so = form_of(g) == TileForm::bytes || lies_in_pairs(g);
+    return !lies_so || !unit_reads_lines(g);
+  }
   if (g.a_halves) return !lies_in_pairs(g);
   return form_of(g) == TileForm::bf16_dot;
 }
 
 // Words of a run of packed rows: pairs, or floats, of which a last one may be zero.
 long packed_run(const RowGemm& g, const DepthBlock& k) {
+  if (form_of(g) == TileForm::bytes) return k.length;
   const long pairs = PanelRows(g.b_type, panel_cols, k.length).per_run;
   return form_of(g) == TileForm::bf16_dot ? pairs : 2 * pairs;
 }
@@ -95,9 +136,13 @@ bool makes_codes(const RowGemm& g) {
 class Block {
  public:
   Block(const RowGemm& g, const RowTiles& tiles, long tile_begin, long tile_end)
-      : g_(g), tiles_(tiles), form_(form_of(g)), first_row_(tiles.first(tile_begin)) {
+      : g_(g),
+        tiles_(tiles),
+        form_(form_of(g)),
+        on_unit_(runs_on_unit(g)),
+        first_row_(tiles.first(tile_begin)) {
     const long rows = tiles.first(tile_end) - first_row_;
-    const bool in_pairs = lies_in_pairs(g);
+    const bool in_pairs = lies_in_pairs(g) && !packs_rows(g);
     each_row(g.a_rows, rows, [&](long i, long offset) { offsets_.a[i] = in_pairs ? offset / 2 : offset; });
     if (in_pairs) {
       pairs_in_place_ = reinterpret_cast<const float*>(g.a_halves);
@@ -126,7 +171,9 @@ class Block {
       for (long s = 0; s < k.runs; s++) {
         const long from = offsets_.a[i] + (g_.run_offsets ? g_.run_offsets[k.run + s] : 0) + k.start;
         float* const to = packed + i * pitch + s * words;
-        if (!g_.a_halves)
+        if (form_ == TileForm::bytes)
+          copy_words(g_.a + from, k.length, to);
+        else if (!g_.a_halves)
           pack_pairs(g_.a + from, k.length, to);
         else if (form_ == TileForm::bf16_dot)
           copy_pairs(g_.a_halves + from, k.length, to);
@@ -148,6 +195,7 @@ class Block {
   // Of the row tiles from t on, before t_end, how many have its height, and rows at one distance where the
   // kernels make use of that? One call may run those.
   long tiles_together(long t, long t_end) const {
+    if (on_unit_) return 1;
     const long of_height = t < tiles_.taller ? smaller(t_end, tiles_.taller) : t_end;
     if (!uses_stride) return of_height - t;
     const long height = tiles_.rows_of(t), rows = height * (of_height - t);
@@ -166,13 +214,13 @@ class Block {
     const long col = panel * panel_cols;
     const Epilogue& e = g_.epilogue;
     const bool rounds = e.rounded && k.last;
-    alignas(64) float sums[tile_rows * panel_cols];  // of a tile that is written in 16 bits
+    alignas(64) float sums[most_rows * panel_cols];  // of a tile that is written in 16 bits
     const bool tile_is_sums = rounds && g_.c_halves;
     if (tile_is_sums) {
       out = sums;
-      out_stride = panels_at_once(rows) * panel_cols;
+      out_stride = at_once(rows) * panel_cols;
     }
-    long out_row[hook_rows];
+    long out_row[larger(hook_rows, most_rows)];
     if (out) {
       const long out_rows = tile_is_sums ? rows : rows * count;
       for (long i = 0; i < out_rows; i++) out_row[i] = i * out_stride;
@@ -207,7 +255,9 @@ class Block {
       tile.run_offsets = g_.run_offsets ? g_.run_offsets + k.run : nullptr;
       tile.run_length = k.length;
     }
-    tile.a_stride = common_stride(tile.a_row, rows);
+    tile.height = rows;
+    tile.a_stride = on_unit_ ? distance_of_rows(k) : common_stride(tile.a_row, rows);
+    tile.reads_rows_before = on_unit_ && !packed_;
     tile.b = b_of(panel, k);
     tile.rest = g_.rest;
     tile.panel = panel;
@@ -244,7 +294,7 @@ class Block {
     }
     // Whole panels, as many at once as the kernel takes; then those one by one; then a last narrow one.
     const long whole = smaller(panel_end, g_.cols / panel_cols) - panel;
-    const long together = whole - whole % panels_at_once(rows);
+    const long together = whole - whole % at_once(rows);
     run_whole(tile, rounded, rows, together);
     if (together < whole) run_whole(tile, rounded, rows, whole - together);
     if (whole < panel_end - panel) {
@@ -252,7 +302,7 @@ class Block {
       const int vectors = (cols + VL - 1) / VL;
       tile.panels = 1;
       tile.last_lanes = cols - (vectors - 1) * VL;
-      tile_kernel(form_, {rows, vectors, tile.a_stride != 0})(tile);
+      kernel(rows, vectors, tile)(tile);
     }
   }
 
@@ -308,6 +358,20 @@ class Block {
 
   static constexpr bool uses_stride = tile_rows > 8;  // do the kernels?
 
+  // Panels that the kernel takes at once, if there are as many.
+  long at_once(int rows) const { return on_unit_ ? 1 : panels_at_once(rows); }
+
+  TileKernel kernel(int rows, int vectors, const Tile& tile) const {
+    if (on_unit_) return unit_tile(form_, vectors, tile.run_length % unit_words != 0);
+    return tile_kernel(form_, {rows, vectors, tile.a_stride != 0});
+  }
+
+  // Of rows that lie in one line, in words.
+  long distance_of_rows(const DepthBlock& k) const {
+    if (packed_) return packed_pitch(g_, k);
+    return pairs_in_place_ ? g_.a_rows.x_stride / 2 : g_.a_rows.x_stride;
+  }
+
   // The distance of the rows where it is the same for all and the kernels make use of that, else 0.
   static long common_stride(const long* row, int rows) {
     if (!uses_stride || rows == 1) return 0;
@@ -322,8 +386,8 @@ class Block {
   void run_whole(Tile& tile, RoundedTile& rounded, int rows, long panels) const {
     if (panels == 0) return;
     tile.panels = panels;
-    const int at_once = panels % panels_at_once(rows) == 0 ? panels_at_once(rows) : 1;
-    tile_kernel(form_, {rows, at_once * panel_vectors, tile.a_stride != 0})(tile);
+    const int together = panels % at_once(rows) == 0 ? static_cast<int>(at_once(rows)) : 1;
+    kernel(rows, together * panel_vectors, tile)(tile);
     const long cols = panels * panel_cols;
     tile.b += panels * tile.b_panel_stride;
     tile.panel += panels;
@@ -342,6 +406,7 @@ class Block {
   const RowGemm& g_;
   const RowTiles& tiles_;
   TileForm form_;
+  bool on_unit_;
   long first_row_;
   const float* packed_ = nullptr;          // rows of A that pack_rows wrote
   const float* pairs_in_place_ = nullptr;  // A where lies_in_pairs

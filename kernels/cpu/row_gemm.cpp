@@ -8,13 +8,15 @@ namespace {
 
 // Rows of A that stay in the L2 cache while all panels pass over them; floats.
 constexpr long a_block = 262144;
+// The same for the matrix unit, whose CPUs have an L2 of 2 MB; words.
+constexpr long unit_a_block = 327680;
 // B small enough to stay in L2 beside rows of A and C: then a row tile of A takes all panels in one call of
 // the kernel, and C is written row by row.
 constexpr long small_b = 196608;
 constexpr long max_depth = RowGemm::max_depth;
 constexpr long block_depth = 2048;
 // Words of A as the tile reads it, on the stack: a block of rows.
-constexpr long max_packed = 65536;
+constexpr long max_packed = VL == 16 ? unit_tile_rows * (max_depth + VL) : 65536;
 
 // Tiles round themselves; a hook and what is only stored in 16 bits take the hot tile.
 bool through_hot_tile(const RowGemm& g, const DepthBlock& k) {
@@ -32,7 +34,7 @@ void run_tiles_and_hook(const RowGemm& g, const Block& block, const RowTiles& ti
   constexpr long line = 64;
   const long panels = larger(line / panel_cols, panels_at_once(static_cast<int>(tiles.rows_of(0))));
   const long width = panels * panel_cols;
-  alignas(64) float sums[tile_rows * line];  // few rows of several panels are no more
+  alignas(64) float sums[most_rows * line];  // few rows of several panels are no more
   float* const out = g.hook_stores ? sums : nullptr;
   const auto run = [&](long t, long p, Later later) {
     const long p_end = smaller(p + panels, part.panel_end);
@@ -70,8 +72,8 @@ void run_tiles(const RowGemm& g, const Block& block, const RowTiles& tiles, cons
     }
     return;
   }
-  alignas(64) float hot[hook_rows * hook_cols];
-  constexpr long group = hook_rows / tile_rows;
+  alignas(64) float hot[larger(hook_rows, most_rows) * hook_cols];
+  const long group = runs_on_unit(g) ? 1 : hook_rows / tile_rows;
   for (long p = part.panel_begin; p < part.panel_end; p += hook_panels) {
     const long p_end = smaller(p + hook_panels, part.panel_end);
     const Columns cols{p * panel_cols, smaller(g.cols, p_end * panel_cols) - p * panel_cols};
@@ -97,8 +99,27 @@ __attribute__((noinline)) void run_packed_block(const RowGemm& g, const RowTiles
   run_tiles(g, block, tiles, part, t_begin, t_end, k);
 }
 
+// The matrix unit, ready for this depth, while it lives.
+class UnitForDepth {
+ public:
+  UnitForDepth(const RowGemm& g, const DepthBlock& k) : is_used_(runs_on_unit(g)) {
+    if (!is_used_) return;
+    const long words = packed_run(g, k);
+    configure_unit((packs_rows(g) ? k.runs * words : words) % unit_words);
+  }
+  ~UnitForDepth() {
+    if (is_used_) release_unit();
+  }
+  UnitForDepth(const UnitForDepth&) = delete;
+  UnitForDepth& operator=(const UnitForDepth&) = delete;
+
+ private:
+  bool is_used_;
+};
+
 void run_block(const RowGemm& g, const RowTiles& tiles, const RowGemmPart& part, long t_begin, long t_end,
                const DepthBlock& k) {
+  const UnitForDepth unit(g, k);
   if (packs_rows(g)) {
     run_packed_block(g, tiles, part, t_begin, t_end, k);
   } else {
@@ -110,8 +131,16 @@ void run_block(const RowGemm& g, const RowTiles& tiles, const RowGemmPart& part,
 long tiles_in_block(const RowGemm& g, const RowTiles& tiles, const DepthBlock& k) {
   const long tile_height = tiles.rows_of(0);
   const long depth = larger(1, k.runs * k.length);
-  long rows = depth * g.cols <= small_b ? max_block_rows : smaller(a_block / depth, max_block_rows);
-  if (packs_rows(g)) rows = smaller(max_packed / packed_pitch(g, k), max_block_rows);
+  long rows = max_block_rows;
+  if (runs_on_unit(g))
+    rows = smaller(unit_a_block / larger(1, k.runs * packed_run(g, k)), max_block_rows);
+  else if (depth * g.cols > small_b)
+    rows = smaller(a_block / depth, max_block_rows);
+  if (packs_rows(g)) {
+    rows = smaller(max_packed / packed_pitch(g, k), max_block_rows);
+    // Behind rows of the last tile the unit reads what there is.
+    if (runs_on_unit(g)) rows = rows / unit_tile_rows * unit_tile_rows;
+  }
   const long most = packs_rows(g) ? rows : max_block_rows;
   rows = smaller(scaled(rows, g.schedule.block), most);
   return larger(1, rows / tile_height);
@@ -124,28 +153,36 @@ bool makes_codes_of_sums(const Epilogue& e) {
   return can && e.codes && !e.residual && e.activation == Activation::none && !e.added;
 }
 
-bool runs_dot_of_bf16() { return runs_tile(TileForm::bf16_dot); }
+bool runs_dot_of_bf16() { return runs_tile(TileForm::bf16_dot) || has_matrix_unit(); }
 bool runs_dot_of_bytes() { return runs_byte_dot(); }
+double speed_of_bf16() { return has_matrix_unit() ? 6 : runs_dot_of_bf16() ? 2 : 1; }
+double speed_of_bytes() { return has_matrix_unit() ? 8 : runs_byte_dot() ? 4 : 1; }
 // Wider vectors are spread over two groups of 8 by a shuffle for each product, which is no faster than zeros.
 bool row_gemm_runs_groups(long group) { return group == 4 || (group == 8 && VL == 8); }
 bool row_gemm_splits_bytes() { return runs_split_bytes(); }
 
 TileShape row_gemm_tile() { return {tile_rows, panel_cols}; }
 
+RowTiles row_gemm_tiles(const RowGemm& g) {
+  if (!runs_on_unit(g)) return {g.rows, tile_height(tile_rows, g.schedule.tile)};
+  const long line = packs_rows(g) ? g.rows : line_of(g.a_rows, g.rows);
+  return RowTiles::in_lines(g.rows, line, unit_tile_rows);
+}
+
 void row_gemm(const RowGemm& g, const RowGemmPart& part) {
-  const RowTiles tiles(g.rows, tile_height(tile_rows, g.schedule.tile));
+  const RowTiles tiles = row_gemm_tiles(g);
   const bool cut = g.depth() > max_depth;
   // Blocks of whole runs, or, of a single run, of block_depth floats.
   const long runs_at_once = !cut || g.runs == 1 ? g.runs : larger(1, block_depth / g.run_length);
   const long pieces = cut && g.runs == 1 ? (g.run_length + block_depth - 1) / block_depth : 1;
-  const long halves = (g.run_length + 2 * pieces - 1) / (2 * pieces);  // no pair is cut
-  const long length_at_once = smaller(2 * halves, g.run_length);
+  const long step = runs_on_unit(g) ? 2 * unit_words : 2;  // no pair is cut, and no step of the unit
+  const long length_at_once = smaller(pieces_of(g.run_length, step * pieces) * step, g.run_length);
   const long most = tiles_in_block(g, tiles, {.runs = runs_at_once, .length = length_at_once});
   // As even as can be: a last block of few tiles would pass all of B through the cache for little work.
   const long tile_count = part.tile_end - part.tile_begin;
-  const long step = pieces_of(tile_count, larger(1, pieces_of(tile_count, most)));
-  for (long t = part.tile_begin; t < part.tile_end; t += step) {
-    const long t_end = smaller(t + step, part.tile_end);
+  const long in_block = pieces_of(tile_count, larger(1, pieces_of(tile_count, most)));
+  for (long t = part.tile_begin; t < part.tile_end; t += in_block) {
+    const long t_end = smaller(t + in_block, part.tile_end);
     long run = 0;
     do {
       const long runs = smaller(runs_at_once, g.runs - run);

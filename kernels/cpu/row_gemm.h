@@ -116,17 +116,39 @@ constexpr long tile_height(long tile_rows, Schedule::Tile tile) {
   return tile == Schedule::Tile::low ? (2 * tile_rows + 2) / 3 : tile_rows;
 }
 
-/// Number of row tiles for M rows, and the first row of tile t: rows are split evenly over the tiles.
+/// The row tiles of a product.
 struct RowTiles {
   long count;
-  long height;  // of all tiles; the first `taller` ones have one row more
-  long taller;
+  long height;      // of all tiles; the first `taller` ones have one row more
+  long taller = 0;  // the last one of a line may have fewer
+  long line = 0;    // rows of a line; 0: all are one
+  long of_line = 0;
 
+  /// Rows are split evenly over the tiles.
   RowTiles(long rows, long tile_rows)
       : count((rows + tile_rows - 1) / tile_rows), height(rows / count), taller(rows % count) {}
-  long first(long t) const { return t * height + (t < taller ? t : taller); }
-  long rows_of(long t) const { return height + (t < taller); }
+  /// Each line begins a tile, and all but its last one are full.
+  static RowTiles in_lines(long rows, long line, long tile_rows) {
+    RowTiles tiles(rows, tile_rows);
+    tiles.height = tile_rows;
+    tiles.taller = 0;
+    tiles.line = line;
+    tiles.of_line = (line + tile_rows - 1) / tile_rows;
+    tiles.count = rows / line * tiles.of_line;
+    return tiles;
+  }
+  long first(long t) const {
+    if (line > 0) return t / of_line * line + t % of_line * height;
+    return t * height + (t < taller ? t : taller);
+  }
+  long rows_of(long t) const {
+    if (line == 0) return height + (t < taller);
+    const long rest = line - t % of_line * height;
+    return rest < height ? rest : height;
+  }
 };
+using RowTilesOf = RowTiles(const RowGemm&);
+TENON_PER_ISA(RowTilesOf, row_gemm_tiles, row_gemm_tiles)
 
 /// Computes row tiles [tile_begin, tile_end) x column panels [panel_begin, panel_end) on the calling thread.
 /// Each element is one chain of multiply-adds over k (over each block of k where the depth is above 4096),
@@ -152,10 +174,13 @@ TENON_PER_ISA(RunsGroups, row_gemm_runs_groups, row_gemm_runs_groups)
 using SplitsBytes = bool();
 TENON_PER_ISA(SplitsBytes, row_gemm_splits_bytes, row_gemm_splits_bytes)
 
-/// Does RowGemm::a_is_bf16 make products with a bfloat16 B about twice as fast?
+/// Has the CPU instructions for products of bfloat16 by bfloat16 (RowGemm::a_is_bf16), and of bytes?
 using RunsDot = bool();
 TENON_PER_ISA(RunsDot, runs_dot_of_bf16, runs_dot_of_bf16)
-/// Are products of bytes about four times as fast as those of float32?
 TENON_PER_ISA(RunsDot, runs_dot_of_bytes, runs_dot_of_bytes)
+/// About how many times as fast these are as those of float32, together with what is done to their sums.
+using SpeedOfDot = double();
+TENON_PER_ISA(SpeedOfDot, speed_of_bf16, speed_of_bf16)
+TENON_PER_ISA(SpeedOfDot, speed_of_bytes, speed_of_bytes)
 
 }  // namespace tenon::cpu

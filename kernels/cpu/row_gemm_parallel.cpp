@@ -58,7 +58,7 @@ void run_row_gemm(const RowGemm& g, ThreadPool& pool) {
   if (g.rows == 0 || g.cols == 0) return;
   if (g.by_columns) return run_row_dots(g, pool);
   const TileShape shape = row_gemm_tile();
-  const long tiles = RowTiles(g.rows, tile_height(shape.rows, g.schedule.tile)).count;
+  const long tiles = row_gemm_tiles(g).count;
   const long panels = cut(g.cols, shape.cols);
   const long wanted = wanted_chunks(g, pool.threads());
   // The larger side is cut first: a thread then has its own part of that, and shares the smaller one. Only A

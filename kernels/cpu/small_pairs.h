@@ -26,7 +26,10 @@ struct SmallPairs {
   bool is_small() const { return M * N * K <= most_work && (K + 1) / 2 * ((N + 15) / 16) * 16 <= most_words; }
 };
 
-/// Products [first, last) of a batch of small ones. Only where runs_dot_of_bf16().
+/// Has the CPU a dot product of pairs that is faster than that of floats?
+using RunsSmallPairs = bool();
+TENON_PER_ISA(RunsSmallPairs, runs_small_pairs, runs_small_pairs)
+/// Products [first, last) of a batch of small ones, there alone.
 using SmallPairsRun = void(const SmallPairs& product, long first, long last);
 TENON_PER_ISA(SmallPairsRun, run_small_pairs, small_pairs)
 

@@ -68,6 +68,13 @@ bool runs_split_bytes() { return false; }
 static TileKernel split_bytes_tile(const TileCall&) { return nullptr; }
 #endif
 
+#if TENON_VL != 16
+bool has_matrix_unit() { return false; }
+void configure_unit(long) {}
+void release_unit() {}
+TileKernel unit_tile(TileForm, int, bool) { return nullptr; }
+#endif
+
 #if defined(__AVX512F__)
 /// Of tile_kernel_bytes.cpp.
 TileKernel byte_dot_tile(const TileCall& call);
@@ -104,6 +111,8 @@ void round_tile(const Tile& t, long col, float* c, long rows, long cols) {
 }
 
 void run_small_pairs(const SmallPairs& p, long first, long last) { small_pairs_by_dot(p, first, last); }
+
+bool runs_small_pairs() { return runs_bf16_dot(); }
 
 bool runs_tile(TileForm form) { return form != TileForm::bf16_dot || runs_bf16_dot(); }
 

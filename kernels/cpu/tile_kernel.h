@@ -28,12 +28,19 @@ enum class TileForm {
   groups4,      // float32: column n reads words n / 4 * 4 + [0, 4) of each run of A
   groups8,      // the same with 8
 };
-/// Can this CPU run tiles of this form?
+/// Should this CPU run register tiles of this form?
 bool runs_tile(TileForm form);
 /// Has it an instruction for those of bytes? Its tiles make codes, too.
 bool runs_byte_dot();
 /// Are those of split bytes faster?
 bool runs_split_bytes();
+
+/// Has it a matrix unit for those of bf16_dot and of bytes (matrix_unit.h)? Their tiles then have up to two times
+/// unit_rows rows, and are run between configure_unit and release_unit.
+bool has_matrix_unit();
+void configure_unit(long last_words);
+void release_unit();
+inline constexpr int unit_tile_rows = 32;
 
 /// The operands of one row tile, or of several of one height, and some consecutive column panels. Offsets and
 /// strides count words of four bytes: an element in float32, a pair of 16-bit ones. partial, residual, added,
@@ -80,6 +87,10 @@ struct Tile {
   long later_share = 0;  // words from what one row tile brings to what the next one does
   int last_lanes = VL;   // of the last vector of columns, what lies inside the result
   long row_tiles = 1;    // the offsets of their rows follow each other
+  // For the matrix unit, which reads rows in sixteens at one distance. Where there are fewer, it reads those before
+  // them, or what is behind them.
+  long height = 0;
+  bool reads_rows_before = false;
 
   /// To a row tile so many rows further on, and what it brings to the cache.
   TENON_INLINE void move(long rows, long later_words) {
@@ -110,5 +121,8 @@ struct TileCall {
   bool is_uniform;  // Tile::a_stride is set
 };
 TileKernel tile_kernel(TileForm form, const TileCall& call);
+/// The same on the matrix unit, for Tile::height rows of one panel after the other; `vectors` of its columns.
+/// Runs may end with a last, shorter step.
+TileKernel unit_tile(TileForm form, int vectors, bool has_last_step);
 
 }  // namespace tenon::cpu::TENON_ISA

@@ -197,6 +197,60 @@ struct NoRest {
   TENON_INLINE NoRest(const Tile&, long) {}
 };
 
+// Are sums rounded before they are stored?
+template <class Form>
+static TENON_INLINE bool rounds_itself(const Tile& t) {
+  if constexpr (Form::rounds) return t.rounded && Form::can_round(*t.rounding);
+  return false;
+}
+
+// Does what the tile says of sums whose depth is done, from column `col` on, and stores them from `c` on.
+template <class Form, int Rows, int Vectors>
+static TENON_INLINE void finish_sums(const Tile& t, long col, float* c, vf (&sum)[Rows][Vectors],
+                                     int last_lanes) {
+  if constexpr (Form::makes_codes) {
+    if (t.codes) {
+      Form::store_codes(t, col, sum, last_lanes);
+      return;
+    }
+  }
+  if constexpr (Form::sums_are_integers) {
+    if (t.integer_scales) scale_integers(sum, t.integer_scales + col);
+  }
+  if (t.partial) add_rows(sum, t.partial + col, t.partial_row, last_lanes);
+  if (t.bias) {
+    TENON_UNROLL
+    for (int j = 0; j < Vectors; j++) {
+      const vf bias = load_lanes(t.bias + col + j * VL, j == Vectors - 1 ? last_lanes : VL);
+      TENON_UNROLL
+      for (int i = 0; i < Rows; i++) sum[i][j] += bias;
+    }
+  }
+  if (t.residual) add_rows(sum, t.residual + col, t.residual_row, last_lanes);
+  activate_vectors(t.activation, sum);
+  if constexpr (Form::rounds) {
+    if (rounds_itself<Form>(t)) {
+      Form::store_rounded(t, col, c, sum, last_lanes);
+      return;
+    }
+  }
+  float* to[Rows];  // a store could change what a tile points to
+  TENON_UNROLL
+  for (int i = 0; i < Rows; i++) to[i] = c + t.c_row[i];
+  each_vector<Rows, Vectors>(
+      last_lanes, [&](int i, int j, int lanes)
+                      __attribute__((always_inline)) { store_lanes(to[i] + j * VL, sum[i][j], lanes); });
+  if (leaves_rows(t.activation, t.added)) {
+    finish_rows(t.activation, {.c = c,
+                               .c_row = t.c_row,
+                               .added = t.added ? t.added + col : nullptr,
+                               .added_row = t.added_row,
+                               .rows = Rows,
+                               .cols = (Vectors - 1) * VL + last_lanes});
+  }
+  if (t.rounded) round_tile(t, col, c, Rows, (Vectors - 1) * VL + last_lanes);
+}
+
 template <class Form, int Rows, int Vectors, bool Uniform>
 static TENON_INLINE void run_row_tile(const Tile& t) {
   constexpr int panels = Vectors <= panel_vectors ? 1 : Vectors / panel_vectors;
@@ -226,8 +280,7 @@ static TENON_INLINE void run_row_tile(const Tile& t) {
       for (int j = 0; j < Vectors; j++) sum[i][j] = begin[j];
     }
     const bool makes_codes = Form::makes_codes && t.codes;
-    bool rounds = false;
-    if constexpr (Form::rounds) rounds = t.rounded && Form::can_round(*t.rounding);
+    const bool rounds = rounds_itself<Form>(t);
     TENON_UNROLL
     for (int i = 0; i < Rows; i++) {
       if (makes_codes) {
@@ -288,47 +341,7 @@ static TENON_INLINE void run_row_tile(const Tile& t) {
         }
       }
     }
-    if constexpr (Form::makes_codes) {
-      if (makes_codes) {
-        Form::store_codes(t, col, sum, last_lanes);
-        continue;
-      }
-    }
-    if constexpr (Form::sums_are_integers) {
-      if (t.integer_scales) scale_integers(sum, t.integer_scales + col);
-    }
-    if (t.partial) add_rows(sum, t.partial + col, t.partial_row, last_lanes);
-    if (t.bias) {
-      TENON_UNROLL
-      for (int j = 0; j < Vectors; j++) {
-        const vf bias = load_lanes(t.bias + col + j * VL, j == Vectors - 1 ? last_lanes : VL);
-        TENON_UNROLL
-        for (int i = 0; i < Rows; i++) sum[i][j] += bias;
-      }
-    }
-    if (t.residual) add_rows(sum, t.residual + col, t.residual_row, last_lanes);
-    activate_vectors(t.activation, sum);
-    if constexpr (Form::rounds) {
-      if (rounds) {
-        Form::store_rounded(t, col, c, sum, last_lanes);
-        continue;
-      }
-    }
-    float* to[Rows];  // a store could change what a tile points to
-    TENON_UNROLL
-    for (int i = 0; i < Rows; i++) to[i] = c + t.c_row[i];
-    each_vector<Rows, Vectors>(
-        last_lanes, [&](int i, int j, int lanes)
-                        __attribute__((always_inline)) { store_lanes(to[i] + j * VL, sum[i][j], lanes); });
-    if (leaves_rows(t.activation, t.added)) {
-      finish_rows(t.activation, {.c = c,
-                                 .c_row = t.c_row,
-                                 .added = t.added ? t.added + col : nullptr,
-                                 .added_row = t.added_row,
-                                 .rows = Rows,
-                                 .cols = (Vectors - 1) * VL + last_lanes});
-    }
-    if (t.rounded) round_tile(t, col, c, Rows, (Vectors - 1) * VL + last_lanes);
+    finish_sums<Form, Rows, Vectors>(t, col, c, sum, last_lanes);
   }
 }
 

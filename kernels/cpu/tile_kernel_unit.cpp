@@ -1,0 +1,343 @@
+// The tile of a product on the matrix unit: its sums, tile by tile of the unit, and then what the register tile does
+// with its own.
+#include "kernels/cpu/matrix_unit.h"
+#include "kernels/cpu/tile_pairs.h"
+#if defined(__AMX_TILE__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kernels/cpu/tile_codes.h"
+#endif
+
+namespace tenon::cpu::TENON_ISA {
+namespace {
+
+struct PairsOnUnit : PairsToHalves {
+  template <int Sums, int A, int B>
+  static TENON_INLINE void add() {
+    MatrixUnit::add_pairs<Sums, A, B>();
+  }
+};
+
+#if !defined(__AMX_TILE__)
+struct BytesToCodes : PlainForm {  // but it makes none
+  static constexpr bool sums_are_integers = true;
+};
+#endif
+
+struct BytesOnUnit : BytesToCodes {
+  template <int Sums, int A, int B>
+  static TENON_INLINE void add() {
+    MatrixUnit::add_bytes<Sums, A, B>();
+  }
+};
+
+constexpr int block_words = unit_rows * panel_cols;  // sums of 16 rows in a panel
+
+// Where the factors of one call lie: up to two tiles of A, from the first row of each on.
+struct Factors {
+  const float* a[2];
+  long a_stride;
+  const float* b;
+  long b_row_stride, b_panel_stride;
+
+  const float* b_of(int column) const { return b + column / 2 * b_panel_stride + column % 2 * unit_words; }
+};
+
+// Tiles of the unit for factors: with two of each, no tile of B is loaded twice.
+template <int A0, int A1, int B0, int B1>
+struct FactorTiles {
+  static constexpr int a[2] = {A0, A1}, b[2] = {B0, B1};
+  static constexpr bool keeps_b = B0 != B1;
+};
+using WholeSteps = FactorTiles<4, 5, 6, 7>;
+using WholeStepsBesideLast = FactorTiles<whole_a, whole_a, whole_b, whole_b>;
+using LastStep = FactorTiles<last_a, last_a, last_b, last_b>;
+
+// One step of the depth: tiles of A by tiles of B.
+template <class Form, int Rows, int Columns, class Tiles>
+TENON_INLINE void add_step(const Factors& f, long k) {
+  const auto load_a = [&]<int Row>() __attribute__((always_inline)) {
+    MatrixUnit::load<Tiles::a[Row]>(f.a[Row] + k, f.a_stride);
+  };
+  const auto load_b = [&]<int Column>() __attribute__((always_inline)) {
+    MatrixUnit::load<Tiles::b[Column % 2]>(f.b_of(Column), f.b_row_stride);
+  };
+  const auto add = [&]<int Row, int Column>() __attribute__((always_inline)) {
+    constexpr int sums = first_sums + (Rows == 1 ? Column : 2 * Row + Column);
+    Form::template add<sums, Tiles::a[Row], Tiles::b[Column % 2]>();
+  };
+  load_a.template operator()<0>();
+  load_b.template operator()<0>();
+  add.template operator()<0, 0>();
+  if constexpr (Columns > 1) {
+    load_b.template operator()<1>();
+    add.template operator()<0, 1>();
+  }
+  if constexpr (Columns == 4) {
+    load_b.template operator()<2>();
+    add.template operator()<0, 2>();
+    load_b.template operator()<3>();
+    add.template operator()<0, 3>();
+  }
+  if constexpr (Rows == 2) {
+    load_a.template operator()<1>();
+    if constexpr (Columns == 2) {
+      add.template operator()<1, 1>();
+      if constexpr (!Tiles::keeps_b) load_b.template operator()<0>();
+    }
+    add.template operator()<1, 0>();
+  }
+}
+
+// What a later tile reads, a share of it with each step.
+class Prefetch {
+ public:
+  explicit Prefetch(const Tile& t) : next_(t.later), lines_(t.later ? t.later_step : 0) {}
+  TENON_INLINE void step() {
+    constexpr long line_words = 16;
+    for (long i = 0; i < lines_; i++, next_ += line_words) __builtin_prefetch(next_, 0, 2);
+  }
+
+ private:
+  const float* next_;
+  long lines_;  // a word of `later_step` for each row of B
+};
+
+// Rows of the tile that one of the unit holds, and rows before them that it reads, too.
+struct UnitRows {
+  long count, before;
+  UnitRows(const Tile& t, int unit)
+      : count(t.height - unit * unit_rows < unit_rows ? t.height - unit * unit_rows : unit_rows),
+        before(t.reads_rows_before ? unit_rows - count : 0) {}
+};
+
+// Writes the sums of Rows x Columns tiles to `sums`: two columns make a block, as wide as a panel. Calls between()
+// after each step, whose vectors the CPU may work on while the unit multiplies.
+template <class Form, int Rows, int Columns, bool HasLastStep, class Between>
+TENON_INLINE void sum_tiles(const Tile& t, const float* b, float* sums, Between between) {
+  static_assert(Rows * Columns <= 4);
+  using Whole = std::conditional_t<HasLastStep, WholeStepsBesideLast, WholeSteps>;
+  MatrixUnit::zero<first_sums>();
+  if constexpr (Columns > 1) MatrixUnit::zero<first_sums + 1>();
+  if constexpr (Rows == 2 || Columns == 4) MatrixUnit::zero<first_sums + 2>();
+  if constexpr (Rows * Columns == 4) MatrixUnit::zero<first_sums + 3>();
+  Factors f{{}, t.a_stride, b, t.b_row_stride, t.b_panel_stride};
+  Prefetch later(t);
+  // The compiler takes it that the unit changes any memory.
+  const long runs = t.runs, run_length = t.run_length;
+  const long* const run_offsets = t.run_offsets;
+  const float* a[Rows];
+  for (int i = 0; i < Rows; i++) a[i] = t.a + t.a_row[i * unit_rows] - UnitRows(t, i).before * t.a_stride;
+  for (long s = 0; s < runs; s++) {
+    for (int i = 0; i < Rows; i++) f.a[i] = a[i] + (run_offsets ? run_offsets[s] : 0);
+    long k = 0;
+    for (; k + unit_words <= run_length; k += unit_words) {
+      add_step<Form, Rows, Columns, Whole>(f, k);
+      f.b += unit_words * f.b_row_stride;
+      later.step();
+      between();
+    }
+    if constexpr (HasLastStep) {
+      add_step<Form, Rows, Columns, LastStep>(f, k);
+      f.b += (run_length - k) * f.b_row_stride;
+      between();
+    }
+  }
+  MatrixUnit::store<first_sums>(sums, panel_cols);
+  if constexpr (Columns > 1) MatrixUnit::store<first_sums + 1>(sums + unit_words, panel_cols);
+  if constexpr (Rows == 2 || Columns == 4) MatrixUnit::store<first_sums + 2>(sums + block_words, panel_cols);
+  if constexpr (Rows * Columns == 4) MatrixUnit::store<first_sums + 3>(sums + block_words + unit_words, panel_cols);
+}
+
+// So many rows of sums, from row `first` of the tile on.
+template <class Form, int Rows, int Vectors>
+void finish(const Tile& t, long first, const float* sums, long panel) {
+  Tile rows = t;
+  RoundedTile rounded{};
+  if (t.rounded) {
+    rounded = *t.rounded;
+    rows.rounded = &rounded;
+  }
+  rows.move(first, 0);
+  const long col = panel * panel_cols;
+  vf sum[Rows][Vectors];
+  TENON_UNROLL
+  for (int i = 0; i < Rows; i++) {
+    TENON_UNROLL
+    for (int j = 0; j < Vectors; j++) {
+      sum[i][j] = load(sums + i * panel_cols + j * VL);
+      if constexpr (Form::sums_are_integers) {
+        if (t.integer_scales)
+          sum[i][j] = from_bits(bits(sum[i][j]) + load(t.integer_offsets + col + j * VL));
+      }
+    }
+  }
+  finish_sums<Form, Rows, Vectors>(rows, col, rows.c + panel * rows.c_panel_stride, sum, t.last_lanes);
+}
+
+// Sums that wait to be finished, piece by piece: of one tile of the product, or of two panels of a low one.
+template <class Form, int Vectors>
+class Pending {
+ public:
+  float* sums() { return sums_; }
+  void set(const Tile& t, long panel, bool takes_two) {
+    tile_ = &t;
+    panel_ = panel;
+    blocks_ = takes_two || t.height > unit_rows ? 2 : 1;
+    takes_two_ = takes_two;
+    block_ = done_ = 0;
+  }
+  bool is_done() const { return block_ == blocks_; }
+  void finish_piece() {
+    const int unit = takes_two_ ? 0 : block_;
+    const UnitRows rows(*tile_, unit);
+    const long left = rows.count - done_;
+    if (left >= 8)
+      finish_rows<8>(unit, rows);
+    else if (left >= 4)
+      finish_rows<4>(unit, rows);
+    else if (left >= 2)
+      finish_rows<2>(unit, rows);
+    else
+      finish_rows<1>(unit, rows);
+    if (done_ == rows.count) block_++, done_ = 0;
+  }
+  void finish_all() {
+    while (!is_done()) finish_piece();
+  }
+
+ private:
+  template <int Rows>
+  void finish_rows(int unit, const UnitRows& rows) {
+    finish<Form, Rows, Vectors>(*tile_, unit * unit_rows + done_,
+                                sums_ + block_ * block_words + (rows.before + done_) * panel_cols,
+                                panel_ + (takes_two_ ? block_ : 0));
+    done_ += Rows;
+  }
+
+  alignas(64) float sums_[2 * block_words];
+  const Tile* tile_ = nullptr;
+  long panel_ = 0, done_ = 0;
+  int block_ = 0, blocks_ = 0;
+  bool takes_two_ = false;
+};
+
+void prefetch_result(const Tile& t, long panel) {
+  constexpr long shallow = 64;  // so shallow that it costs more than it saves
+  if (t.runs * t.run_length < shallow) return;
+  const long col = panel * panel_cols;
+  if (t.rounded) prefetch_rounded(t, col, t.height);
+  if (t.rounded && t.rounded->halves) return;
+  for (long i = 0; i < t.height; i++) {
+    if (t.codes) {
+      __builtin_prefetch(t.codes_to + col + t.c_row[i], 1);
+      if (t.residual_codes) __builtin_prefetch(t.residual_codes + col + t.c_row[i]);
+      continue;
+    }
+    const float* const c = t.c + panel * t.c_panel_stride;
+    __builtin_prefetch(c + t.c_row[i], 1);
+    __builtin_prefetch(c + t.c_row[i] + VL, 1);
+  }
+}
+
+// While the unit multiplies for a tile, the sums of the one before it are finished.
+template <class Form, int Vectors, bool HasLastStep>
+__attribute__((noinline)) void run_unit_tile(Tile& t) {
+  Pending<Form, Vectors> pending[2];
+  int now = 0;
+  const bool is_high = t.height > unit_rows;
+  for (long panel = 0; panel < t.panels; now = 1 - now) {
+    const float* const b = t.b + panel * t.b_panel_stride;
+    const bool takes_two = Vectors == 2 && !is_high && panel + 1 < t.panels;
+    prefetch_result(t, panel);
+    Pending<Form, Vectors>& before = pending[1 - now];
+    const auto between = [&]() __attribute__((always_inline)) {
+      if (!before.is_done()) before.finish_piece();
+    };
+    float* const sums = pending[now].sums();
+    if (is_high) {
+      sum_tiles<Form, 2, Vectors, HasLastStep>(t, b, sums, between);
+    } else if (takes_two) {
+      sum_tiles<Form, 1, 4, HasLastStep>(t, b, sums, between);
+    } else {
+      sum_tiles<Form, 1, Vectors, HasLastStep>(t, b, sums, between);
+    }
+    before.finish_all();
+    pending[now].set(t, panel, takes_two);
+    panel += takes_two ? 2 : 1;
+  }
+  pending[1 - now].finish_all();
+}
+
+template <class Form, int Vectors>
+TileKernel pick_unit_tile(bool has_last_step) {
+  return has_last_step ? run_unit_tile<Form, Vectors, true> : run_unit_tile<Form, Vectors, false>;
+}
+template <class Form>
+TileKernel pick_unit_tile(int vectors, bool has_last_step) {
+  return vectors == 1 ? pick_unit_tile<Form, 1>(has_last_step) : pick_unit_tile<Form, 2>(has_last_step);
+}
+
+}  // namespace
+
+TileKernel unit_tile(TileForm form, int vectors, bool has_last_step) {
+  return form == TileForm::bytes ? pick_unit_tile<BytesOnUnit>(vectors, has_last_step)
+                                 : pick_unit_tile<PairsOnUnit>(vectors, has_last_step);
+}
+
+#if defined(__AMX_TILE__)
+namespace {
+
+// What LDTILECFG reads (Intel's manual).
+struct alignas(64) UnitLayout {
+  std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  std::uint16_t row_bytes[16] = {};
+  std::uint8_t rows[16] = {};
+};
+
+bool cpu_has_unit() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned tiles = 1U << 24, bytes = 1U << 25, pairs = 1U << 22;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
+  if ((d & tiles) == 0 || (d & bytes) == 0 || (d & pairs) == 0) return false;
+  return __builtin_cpu_supports("avx512bf16") != 0 && __builtin_cpu_supports("avx512vnni") != 0;
+}
+
+// Linux saves the tiles of a process that has asked for it.
+bool may_use_unit() {
+  constexpr long request = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, request, tile_data) == 0;
+}
+
+}  // namespace
+
+bool has_matrix_unit() {
+  static const bool has = cpu_has_unit() && may_use_unit();
+  return has;
+}
+
+void configure_unit(long last_words) {
+  UnitLayout layout;
+  for (int tile = 0; tile < 8; tile++) {
+    const auto cut = [&](int cut_tile, int whole) { return tile == cut_tile && last_words > 0 ? last_words : whole; };
+    layout.rows[tile] = static_cast<std::uint8_t>(cut(last_b, unit_rows));
+    layout.row_bytes[tile] = static_cast<std::uint16_t>(sizeof(float) * cut(last_a, unit_words));
+  }
+  asm volatile("ldtilecfg %0" ::"m"(layout));
+}
+
+void release_unit() { asm volatile("tilerelease"); }
+#else
+bool has_matrix_unit() { return true; }
+
+EmulatedUnit& emulated_unit() {
+  static thread_local EmulatedUnit unit;
+  return unit;
+}
+void configure_unit(long last_words) { emulated_unit().last_words = last_words; }
+void release_unit() {}
+#endif
+
+}  // namespace tenon::cpu::TENON_ISA
