@@ -17,6 +17,7 @@
 #include "converter/tenon_torch.h"
 #include "ir/evaluate.h"
 #include "ir/parse.h"
+#include "kernels/cpu/float_pieces.h"
 #include "kernels/cpu/isa.h"
 #include "runtime/compare.h"
 #include "runtime/cost/machine.h"
@@ -59,7 +60,8 @@ Finding self_test(const Device& device) {
 Finding instruction_sets() {
   std::vector<std::string_view> names;
   for (const cpu::Isa isa : cpu::runnable_isas()) names.push_back(cpu::name(isa));
-  return {fmt::format("{} (of {})", cpu::name(cpu::isa()), fmt::join(names, ", "))};
+  const std::string_view unit = cpu::runs_float_pieces() ? " with a matrix unit" : "";
+  return {fmt::format("{}{} (of {})", cpu::name(cpu::isa()), unit, fmt::join(names, ", "))};
 }
 
 Finding threads() {

@@ -71,7 +71,8 @@ void pack_values(const Attention& a, const float* v, long keys, float* packed) {
 
 long pairs(long n) { return (n + 1) / 2; }
 
-/// pack_keys of pairs: two elements of bfloat16 of a key are a word. Panels have `depth` words, zero behind the key.
+/// pack_keys of pairs: two elements of bfloat16 of a key are a word. Panels have `depth` words, zero behind
+/// the key.
 void pack_key_pairs(const Attention& a, const float* k, long keys, long depth, float* packed) {
   for (long key = 0; key < keys; key += VL) {
     float* const panel = packed + key / panel_cols * panel_cols * depth + key % panel_cols;
@@ -92,7 +93,8 @@ void pack_key_pairs(const Attention& a, const float* k, long keys, long depth, f
   }
 }
 
-/// pack_values of pairs: two values that follow each other are a word. Panels have `depth` words, zero behind them.
+/// pack_values of pairs: two values that follow each other are a word. Panels have `depth` words, zero behind
+/// them.
 void pack_value_pairs(const Attention& a, const float* v, long keys, long depth, float* packed) {
   for (long key = 0; key < 2 * depth; key += 2) {
     const float* const from = v + key * a.v_strides.row;
@@ -222,8 +224,8 @@ void softmax_rows(float* scores, long stride, int rows, Keys keys, long depth, f
 
 /// c[rows x cols] = a[rows x depth] * b (packed panels of `b_depth` rows), in whole vectors. Depths and
 /// strides count words: floats, or pairs of bfloat16.
-void multiply(TileForm form, bool on_unit, int rows, const float* a, long a_stride, long depth, const float* b,
-              long b_depth, long cols, float* c, long c_stride) {
+void multiply(TileForm form, bool on_unit, int rows, const float* a, long a_stride, long depth,
+              const float* b, long b_depth, long cols, float* c, long c_stride) {
   long a_row[attention_tile_rows];
   long c_row[attention_tile_rows];
   for (int i = 0; i < rows; i++) {
@@ -245,8 +247,8 @@ void multiply(TileForm form, bool on_unit, int rows, const float* a, long a_stri
   const auto run = [&](long panels, int vectors) {
     if (panels == 0) return;
     tile.panels = panels;
-    const TileKernel kernel =
-        on_unit ? unit_tile(form, vectors, /*has_last_step=*/false) : tile_kernel(form, {rows, vectors, /*is_uniform=*/true});
+    const TileKernel kernel = on_unit ? unit_tile(form, vectors, /*has_last_step=*/false)
+                                      : tile_kernel(form, {rows, vectors, /*is_uniform=*/true});
     kernel(tile);
     tile.b += panels * tile.b_panel_stride;
     tile.c += panels * panel_cols;
@@ -297,7 +299,8 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
   }
   const bool scales_behind = scales_scores(a);
   const long count = rows.end - rows.begin;
-  const RowTiles tiles = unit.is_used ? RowTiles::in_lines(count, count, unit_tile_rows) : RowTiles(count, tile_rows);
+  const RowTiles tiles =
+      unit.is_used ? RowTiles::in_lines(count, count, unit_tile_rows) : RowTiles(count, tile_rows);
   for (long t = 0; t < tiles.count; t++) {
     const long first = rows.begin + tiles.first(t);
     const int height = static_cast<int>(tiles.rows_of(t));
@@ -323,8 +326,8 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
     }
     if constexpr (OfBf16)
       for (int i = 0; i < height; i++) narrow_in_place(scores + i * score_stride, keys, words(keys));
-    multiply(form, unit.is_used, height, scores, score_stride, words(keys), v, words(all_keys), a.value_size, result,
-             out_stride);
+    multiply(form, unit.is_used, height, scores, score_stride, words(keys), v, words(all_keys), a.value_size,
+             result, out_stride);
     for (int i = 0; i < height; i++) {
       scale_row(result + i * out_stride, a.value_size, inverse[i],
                 head.out + (first + i) * a.out_strides.row);

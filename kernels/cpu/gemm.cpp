@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "kernels/cpu/row_gemm_parallel.h"
 #include "kernels/cpu/small_pairs.h"
@@ -101,7 +102,14 @@ bool has_pairs(const Panel& p, const MatrixB& b) {
          reinterpret_cast<std::uintptr_t>(b.data) % alignof(float) == 0;
 }
 
+void pack_pieces(const Panel& p, const MatrixB& b, float* packed) {
+  std::vector<float> floats(static_cast<std::size_t>(p.K * p.width));
+  pack_floats(p, b, floats.data());
+  split_panel(floats.data(), p.K, packed);
+}
+
 void pack_panel(const Panel& p, const MatrixB& b, float* packed) {
+  if (b.in_pieces) return pack_pieces(p, b, packed);
   if (p.cols < p.width || p.K % 2 != 0) std::fill_n(packed, panel_size(p.K, packed_type(b.type)), 0.0f);
   auto* const halves = reinterpret_cast<std::uint16_t*>(packed);
   switch (b.type) {
@@ -123,8 +131,8 @@ void pack_panel(const Panel& p, const MatrixB& b, float* packed) {
 // pay.
 bool reads_b_in_place(const BatchedGemm& g) {
   constexpr long few_rows = 96;
-  return g.one.b.type == DType::f32 && g.one.b.n_stride == 1 && g.one.N % row_gemm_tile().cols == 0 &&
-         g.one.M <= few_rows;
+  return g.one.b.type == DType::f32 && !g.one.b.in_pieces && g.one.b.n_stride == 1 &&
+         g.one.N % row_gemm_tile().cols == 0 && g.one.M <= few_rows;
 }
 
 // Products of bfloat16 by small right sides, enough of them for all threads.
@@ -161,7 +169,14 @@ std::optional<SmallPairs> small_pairs_of(const BatchedGemm& g, int threads) {
   return small.is_small() ? std::optional(small) : std::nullopt;
 }
 
-bool packs_columns(long K, long N, DType type) { return cpu::packs_columns(1, K, N, packed_type(type)); }
+bool packs_columns(long K, long N, const MatrixB& b) {
+  return !b.in_pieces && cpu::packs_columns(1, K, N, packed_type(b.type));
+}
+
+// Words of a packed panel.
+long panel_words(long K, const MatrixB& b) {
+  return b.in_pieces ? FloatPieces::panel_words(K, row_gemm_tile().cols) : panel_size(K, packed_type(b.type));
+}
 
 RowGemm row_gemm_of(const Gemm& g) {
   const PanelRows rows(packed_type(g.b.type), row_gemm_tile().cols, g.K);
@@ -175,9 +190,10 @@ RowGemm row_gemm_of(const Gemm& g) {
   r.a_is_bf16 = g.a_is_bf16;
   r.b = g.packed_b;
   r.b_type = packed_type(g.b.type);
-  r.by_columns = packs_columns(g.K, g.N, g.b.type);
+  r.in_pieces = g.b.in_pieces;
+  r.by_columns = packs_columns(g.K, g.N, g.b);
   r.b_row_stride = rows.words;
-  r.b_panel_stride = rows.per_run * rows.words;
+  r.b_panel_stride = panel_words(g.K, g.b);
   r.c = g.c;
   r.c_halves = g.c_halves;
   r.c_stride = g.c_stride;
@@ -190,7 +206,7 @@ RowGemm row_gemm_of(const Gemm& g) {
 // Panels that are packed and used together: they should stay in the L2 cache between the two.
 long panels_together(const Gemm& g) {
   const long words = scaled(128 * 1024, g.schedule.block);
-  return std::max(1L, words / panel_size(g.K, packed_type(g.b.type)));
+  return std::max(1L, words / panel_words(g.K, g.b));
 }
 
 // Columns [first, first + cols) of the product, with a B that holds just these.
@@ -216,8 +232,17 @@ MatrixB MatrixB::further(long elements) const {
   return rest;
 }
 
-long packed_b_size(long K, long N, DType type) {
-  return packs_columns(K, N, type) ? K * N : packed_panels_size(K, N, packed_type(type));
+long packed_b_size(long K, long N, const MatrixB& b) {
+  const long cols = row_gemm_tile().cols;
+  return packs_columns(K, N, b) ? K * N : (N + cols - 1) / cols * panel_words(K, b);
+}
+long packed_b_size(long K, long N, DType type) { return packed_b_size(K, N, MatrixB{.type = type}); }
+
+bool gemm_runs_pieces(long M, long N, long K) {
+  // Few rows wait for B, which has half as many bytes more; narrow products for A in pieces, shallow ones for
+  // their sums.
+  constexpr long least_rows = 32, least_columns = 64, least_depth = 128;
+  return runs_float_pieces() && M >= least_rows && N >= least_columns && K >= least_depth;
 }
 
 namespace {
@@ -226,31 +251,30 @@ void pack_panels(long K, long N, const MatrixB& b, float* packed, ThreadPool& po
   const long width = row_gemm_tile().cols;
   pool.parallel_for((N + width - 1) / width, [&](long p, int) {
     const long n = p * width;
-    pack_panel({K, std::min(width, N - n), width}, b.from(0, n),
-               packed + p * panel_size(K, packed_type(b.type)));
+    pack_panel({K, std::min(width, N - n), width}, b.from(0, n), packed + p * panel_words(K, b));
   });
 }
 
 }  // namespace
 
 void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool) {
-  if (packs_columns(K, N, b.type)) return pack_columns(K, N, b, packed);
+  if (packs_columns(K, N, b)) return pack_columns(K, N, b, packed);
   pack_panels(K, N, b, packed, pool);
 }
 
 long gemm_scratch_size(const Gemm& g, int threads) {
   if (g.packed_b) return 0;
-  return packed_b_size(g.K, std::min(g.N, panels_together(g) * row_gemm_tile().cols), g.b.type) * threads;
+  return packed_b_size(g.K, std::min(g.N, panels_together(g) * row_gemm_tile().cols), g.b) * threads;
 }
 
 void gemm(const Gemm& g, float* scratch, ThreadPool& pool) {
   if (g.packed_b) return run_row_gemm(row_gemm_of(g), pool);
-  if (packs_columns(g.K, g.N, g.b.type)) {
+  if (packs_columns(g.K, g.N, g.b)) {
     pack_columns(g.K, g.N, g.b, scratch);
     return run_row_gemm(columns_of(g, 0, g.N, scratch), pool);
   }
   const long width = panels_together(g) * row_gemm_tile().cols;
-  const long packed_size = packed_b_size(g.K, std::min(g.N, width), g.b.type);
+  const long packed_size = packed_b_size(g.K, std::min(g.N, width), g.b);
   pool.parallel_for((g.N + width - 1) / width, [&](long i, int worker) {
     const long first = i * width, cols = std::min(width, g.N - first);
     float* packed = scratch + worker * packed_size;
@@ -262,7 +286,7 @@ void gemm(const Gemm& g, float* scratch, ThreadPool& pool) {
 
 long batched_gemm_scratch_size(const BatchedGemm& g, int threads) {
   if (reads_b_in_place(g)) return 0;
-  return packed_b_size(g.one.K, g.one.N, g.one.b.type) * std::min<long>(threads, g.batch);
+  return packed_b_size(g.one.K, g.one.N, g.one.b) * std::min<long>(threads, g.batch);
 }
 
 void batched_gemm(const BatchedGemm& g, float* scratch, ThreadPool& pool) {
@@ -302,7 +326,7 @@ void batched_gemm(const BatchedGemm& g, float* scratch, ThreadPool& pool) {
     for (long i = 0; i < g.batch; i++) run(i, scratch);
     return;
   }
-  const long packed_size = in_place ? 0 : packed_b_size(g.one.K, g.one.N, g.one.b.type);
+  const long packed_size = in_place ? 0 : packed_b_size(g.one.K, g.one.N, g.one.b);
   pool.parallel_for(g.batch, [&](long i, int worker) { run(i, scratch + worker * packed_size); });
 }
 

@@ -15,6 +15,7 @@ struct MatrixB {
   long n_stride = 1;
   DType type = DType::f32;  // or f16, bf16, or a float8
   bool is_widened = false;  // the data are float32 numbers, each of which is one of `type`: bf16
+  bool in_pieces = false;   // packed as float_pieces.h says, where gemm_runs_pieces; `type` is f32
 
   /// The matrix so many elements further on, and from an element on.
   MatrixB further(long elements) const;
@@ -26,6 +27,9 @@ constexpr DType packed_type(DType b) { return is_float8(b) ? DType::f16 : b; }
 /// Words of four bytes that pack_b writes for a [K, N] matrix of this type.
 /// Packed data are for the ISA they were packed under.
 long packed_b_size(long K, long N, DType type = DType::f32);
+long packed_b_size(long K, long N, const MatrixB& b);
+/// Are products of float32 of this size faster in pieces of bfloat16?
+bool gemm_runs_pieces(long M, long N, long K);
 void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool);
 
 struct Gemm {

@@ -1,5 +1,5 @@
-// The matrix unit of a CPU, Intel's AMX, and the same in plain code: eight tiles of 16 rows of 16 words, of which a
-// product adds one by another to a third. Per-ISA code.
+// The matrix unit of a CPU, Intel's AMX, and the same in plain code: eight tiles of 16 rows of 16 words, of
+// which a product adds one by another to a third. Per-ISA code.
 #pragma once
 #include <cstdint>
 
@@ -11,19 +11,20 @@ namespace tenon::cpu::TENON_ISA {
 inline constexpr int unit_rows = 16;
 inline constexpr int unit_words = 16;
 
-/// What the tiles are for: sums, tile by tile of a product's; factors of whole steps of the depth, and of a last, shorter
-/// one of each run. Where no run has such a one, all four may be factors of whole steps.
+/// What the tiles are for: sums, tile by tile of a product's; factors of whole steps of the depth, and of a
+/// last, shorter one of each run. Where no run has such a one, all four may be factors of whole steps.
 enum UnitTile { first_sums = 0, whole_a = 4, whole_b = 5, last_a = 6, last_b = 7 };
 
 /// Can this CPU multiply tiles, and may this process?
 bool has_matrix_unit();
-/// Readies this thread's tiles for runs that end with so many words behind whole steps, and gives them back. In between,
-/// nothing else may use them.
+/// Readies this thread's tiles for runs that end with so many words behind whole steps, and gives them back.
+/// In between, nothing else may use them.
 void configure_unit(long last_words);
 void release_unit();
 
 #if defined(__AMX_TILE__)
-// In place of intrinsics, which take no template argument as a number of a tile (g++ 12), nor tell what they read.
+// In place of intrinsics, which take no template argument as a number of a tile (g++ 12), nor tell what they
+// read.
 struct MatrixUnit {
   template <int Tile>
   static TENON_INLINE void zero() {
@@ -40,7 +41,8 @@ struct MatrixUnit {
     const long bytes = stride * static_cast<long>(sizeof(float));
     asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(bytes), "i"(Tile) : "memory");
   }
-  /// Sums of products of pairs of bfloat16, in float32; subnormal numbers count as zero (Intel's manual, TDPBF16PS).
+  /// Sums of products of pairs of bfloat16, in float32; subnormal numbers count as zero (Intel's manual,
+  /// TDPBF16PS).
   template <int Sums, int A, int B>
   static TENON_INLINE void add_pairs() {
     asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(Sums), "i"(A), "i"(B));
@@ -71,7 +73,8 @@ struct MatrixUnit {
     const long words = Tile == last_a && unit.last_words > 0 ? unit.last_words : unit_words;
     zero<Tile>();
     for (long i = 0; i < rows; i++)
-      __builtin_memcpy(unit.word[Tile][i], from + i * stride, static_cast<unsigned long>(words) * sizeof(float));
+      __builtin_memcpy(unit.word[Tile][i], from + i * stride,
+                       static_cast<unsigned long>(words) * sizeof(float));
   }
   template <int Tile>
   static void store(float* to, long stride) {

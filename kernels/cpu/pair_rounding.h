@@ -1,5 +1,5 @@
-// Sums of bfloat16 pairs that are rounded while they are in registers. Per-ISA code; where that is avx512, for files
-// built with its instructions for bfloat16 alone.
+// Sums of bfloat16 pairs that are rounded while they are in registers. Per-ISA code; where that is avx512,
+// for files built with its instructions for bfloat16 alone.
 #pragma once
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/rounded_rows.h"
@@ -13,7 +13,8 @@ static TENON_INLINE vh narrow_pairs(vf x) {
   return reinterpret_cast<vh>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(x)));
 #else
   const vu magnitude = reinterpret_cast<vu>(x) & 0x7fffffffu;
-  return BF16::narrow(magnitude < 0x00800000u ? reinterpret_cast<vf>(reinterpret_cast<vu>(x) & 0x80000000u) : x);
+  return BF16::narrow(magnitude < 0x00800000u ? reinterpret_cast<vf>(reinterpret_cast<vu>(x) & 0x80000000u)
+                                              : x);
 #endif
 }
 template <int Rows, int Vectors>

@@ -7,6 +7,7 @@
 #include "kernels/cpu/row_gemm.h"
 #include "kernels/cpu/row_walk.h"
 #include "kernels/cpu/simd_half.h"
+#include "kernels/cpu/split_floats.h"
 #include "kernels/cpu/tile_kernel.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -60,6 +61,7 @@ struct Columns {
 bool rows_fit_unit(const RowGemm& g) { return g.rows > 1 && has_matrix_unit(); }
 
 TileForm form_of(const RowGemm& g) {
+  if (g.in_pieces) return TileForm::pieces;
   if (g.b_type == DType::f16) return TileForm::f16;
   if (g.b_type == DType::i8) return g.rest ? TileForm::split_bytes : TileForm::bytes;
   if (g.group != 0) return g.group == 4 ? TileForm::groups4 : TileForm::groups8;
@@ -73,6 +75,7 @@ TileForm form_of(const RowGemm& g) {
 // Does the matrix unit multiply?
 bool runs_on_unit(const RowGemm& g) {
   const TileForm form = form_of(g);
+  if (form == TileForm::pieces) return true;
   return (form == TileForm::bf16_dot || form == TileForm::bytes) && rows_fit_unit(g);
 }
 
@@ -92,7 +95,8 @@ bool lies_in_pairs(const RowGemm& g) {
   return odd % 2 == 0;
 }
 
-// Is it better for the matrix unit to read rows of A, which lie as it reads them, line by line, than to pack them?
+// Is it better for the matrix unit to read rows of A, which lie as it reads them, line by line, than to pack
+// them?
 bool unit_reads_lines(const RowGemm& g) {
   const long line = line_of(g.a_rows, g.rows);
   if (line < unit_rows || g.rows % line != 0) return false;
@@ -111,6 +115,7 @@ bool unit_reads_lines(const RowGemm& g) {
 // Must rows of A be written as the tile reads them?
 bool packs_rows(const RowGemm& g) {
   if (runs_on_unit(g)) {
+    if (g.in_pieces) return true;
     const bool lies_so = form_of(g) == TileForm::bytes || lies_in_pairs(g);
     return !lies_so || !unit_reads_lines(g);
   }
@@ -125,8 +130,24 @@ long packed_run(const RowGemm& g, const DepthBlock& k) {
   return form_of(g) == TileForm::bf16_dot ? pairs : 2 * pairs;
 }
 
+// Words of a packed row, as the tile counts them.
+long packed_words(const RowGemm& g, const DepthBlock& k) {
+  return g.in_pieces ? FloatPieces::padded(k.runs * k.length) / 2 : k.runs * packed_run(g, k);
+}
+
 // Words between two packed rows: rows a power of two apart would meet in few sets of the cache.
-long packed_pitch(const RowGemm& g, const DepthBlock& k) { return k.runs * packed_run(g, k) + VL; }
+long packed_pitch(const RowGemm& g, const DepthBlock& k) {
+  return (g.in_pieces ? FloatPieces::count : 1) * packed_words(g, k) + VL;
+}
+
+// A row of floats, run by run, in pieces.
+void split_row(const RowGemm& g, const DepthBlock& k, const float* row, float* to) {
+  const long words = packed_words(g, k);
+  if (k.runs == 1) return split_run(row + (g.run_offsets ? g.run_offsets[k.run] : 0), k.length, to, words);
+  alignas(64) float all[RowGemm::max_depth];
+  for (long s = 0; s < k.runs; s++) copy_words(row + g.run_offsets[k.run + s], k.length, all + s * k.length);
+  split_run(all, k.runs * k.length, to, words);
+}
 
 // Do tiles make codes of their sums? Those of bytes are never cut.
 bool makes_codes(const RowGemm& g) {
@@ -168,7 +189,8 @@ class Block {
     const long pitch = packed_pitch(g_, k);
     const long words = packed_run(g_, k);
     for (long i = 0; i < rows; i++) {
-      for (long s = 0; s < k.runs; s++) {
+      if (g_.in_pieces) split_row(g_, k, g_.a + offsets_.a[i] + k.start, packed + i * pitch);
+      for (long s = 0; s < k.runs && !g_.in_pieces; s++) {
         const long from = offsets_.a[i] + (g_.run_offsets ? g_.run_offsets[k.run + s] : 0) + k.start;
         float* const to = packed + i * pitch + s * words;
         if (form_ == TileForm::bytes)
@@ -187,7 +209,8 @@ class Block {
 
   // Of the rows of this depth in a panel, the share of row tile t of t_end - t_begin.
   Later share_of(long panel, const DepthBlock& k, long t, long t_begin, long t_end) const {
-    const long rows = k.runs * PanelRows(g_.b_type, panel_cols, k.length).per_run;
+    const long rows = g_.in_pieces ? FloatPieces::panel_words(k.runs * k.length, panel_cols) / panel_cols
+                                   : k.runs * PanelRows(g_.b_type, panel_cols, k.length).per_run;
     const long step = (g_.b_row_stride + t_end - t_begin - 1) / (t_end - t_begin);
     return {b_of(panel, k) + (t - t_begin) * rows * step, step, rows * step};
   }
@@ -243,7 +266,8 @@ class Block {
     if (packed_) {
       tile.a = packed_;
       tile.runs = 1;
-      tile.run_length = packed_pitch(g_, k) - VL;
+      tile.run_length = packed_words(g_, k);
+      tile.piece_distance = tile.run_length;
     } else if (pairs_in_place_) {
       tile.a = pairs_in_place_ + k.start / 2;
       tile.runs = k.runs;
@@ -352,6 +376,9 @@ class Block {
 
   // Where a panel's rows of this depth begin.
   const float* b_of(long panel, const DepthBlock& k) const {
+    if (g_.in_pieces)
+      return g_.b + panel * g_.b_panel_stride +
+             FloatPieces::panel_words(k.run * g_.run_length + k.start, panel_cols);
     const auto rows = [&](long length) { return PanelRows(g_.b_type, panel_cols, length).per_run; };
     return g_.b + panel * g_.b_panel_stride + (k.run * rows(g_.run_length) + rows(k.start)) * g_.b_row_stride;
   }

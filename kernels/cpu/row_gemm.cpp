@@ -14,9 +14,10 @@ constexpr long unit_a_block = 327680;
 // the kernel, and C is written row by row.
 constexpr long small_b = 196608;
 constexpr long max_depth = RowGemm::max_depth;
-constexpr long block_depth = 2048;
+constexpr long float_depth = 2048;  // of a block
+constexpr long pieces_depth = 1024;
 // Words of A as the tile reads it, on the stack: a block of rows.
-constexpr long max_packed = VL == 16 ? unit_tile_rows * (max_depth + VL) : 65536;
+constexpr long max_packed = VL == 16 ? 7 * unit_tile_rows * (FloatPieces::count * 512 + VL) : 65536;
 
 // Tiles round themselves; a hook and what is only stored in 16 bits take the hot tile.
 bool through_hot_tile(const RowGemm& g, const DepthBlock& k) {
@@ -105,7 +106,7 @@ class UnitForDepth {
   UnitForDepth(const RowGemm& g, const DepthBlock& k) : is_used_(runs_on_unit(g)) {
     if (!is_used_) return;
     const long words = packed_run(g, k);
-    configure_unit((packs_rows(g) ? k.runs * words : words) % unit_words);
+    configure_unit((packs_rows(g) ? packed_words(g, k) : words) % unit_words);
   }
   ~UnitForDepth() {
     if (is_used_) release_unit();
@@ -133,7 +134,7 @@ long tiles_in_block(const RowGemm& g, const RowTiles& tiles, const DepthBlock& k
   const long depth = larger(1, k.runs * k.length);
   long rows = max_block_rows;
   if (runs_on_unit(g))
-    rows = smaller(unit_a_block / larger(1, k.runs * packed_run(g, k)), max_block_rows);
+    rows = smaller(unit_a_block / larger(1, packed_words(g, k)), max_block_rows);
   else if (depth * g.cols > small_b)
     rows = smaller(a_block / depth, max_block_rows);
   if (packs_rows(g)) {
@@ -171,7 +172,12 @@ RowTiles row_gemm_tiles(const RowGemm& g) {
 
 void row_gemm(const RowGemm& g, const RowGemmPart& part) {
   const RowTiles tiles = row_gemm_tiles(g);
-  const bool cut = g.depth() > max_depth;
+  // A in pieces, of many rows, should stay in the L2 cache.
+  const bool waits_in_c = !g.c_halves && !g.hook_stores;
+  const bool cuts_pieces =
+      g.in_pieces && waits_in_c && (g.runs == 1 || g.run_length % FloatPieces::step == 0);
+  const bool cut = g.depth() > (cuts_pieces ? pieces_depth : max_depth);
+  const long block_depth = g.in_pieces ? pieces_depth : float_depth;
   // Blocks of whole runs, or, of a single run, of block_depth floats.
   const long runs_at_once = !cut || g.runs == 1 ? g.runs : larger(1, block_depth / g.run_length);
   const long pieces = cut && g.runs == 1 ? (g.run_length + block_depth - 1) / block_depth : 1;

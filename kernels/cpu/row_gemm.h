@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "kernels/cpu/epilogue.h"
+#include "kernels/cpu/float_pieces.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/split_bytes.h"
 #include "kernels/schedule.h"
@@ -61,6 +62,9 @@ struct RowGemm {
   // Column panels of TileShape::cols each, in rows as PanelRows says. Packed: row stride = PanelRows::words,
   // panel stride = runs * PanelRows::per_run * that. Strides count words.
   const float* b = nullptr;
+  // Of float32, where runs_float_pieces(): panels as FloatPieces says, with a row stride of TileShape::cols.
+  // The depth is one run, or can_split_depth.
+  bool in_pieces = false;
   long b_row_stride = 0;
   long b_panel_stride = 0;
   // In place of panels: column n lies at b + n * depth(), of float32. Only run_row_gemm takes it, where
@@ -97,6 +101,10 @@ struct RowGemm {
   /// digits; the partial sums wait in C.
   static constexpr long max_depth = 4096;
   long depth() const { return runs * run_length; }
+  /// Can the depth be of floats in pieces?
+  bool can_split_depth() const {
+    return runs == 1 || run_length % FloatPieces::step == 0 || depth() <= max_depth;
+  }
 };
 
 /// Rows and columns of the register tile of an ISA.
@@ -152,7 +160,8 @@ TENON_PER_ISA(RowTilesOf, row_gemm_tiles, row_gemm_tiles)
 
 /// Computes row tiles [tile_begin, tile_end) x column panels [panel_begin, panel_end) on the calling thread.
 /// Each element is one chain of multiply-adds over k (over each block of k where the depth is above 4096),
-/// whatever the cut into tiles and panels. A dot product of pairs adds the second of a pair first.
+/// whatever the cut into tiles and panels. A dot product of pairs adds the second of a pair first, a matrix
+/// unit a sum of 32 products at once.
 struct RowGemmPart {
   long tile_begin;
   long tile_end;

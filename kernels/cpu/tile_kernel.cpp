@@ -125,6 +125,7 @@ TileKernel tile_kernel(TileForm form, const TileCall& call) {
     case TileForm::split_bytes: return split_bytes_tile(call);
     case TileForm::groups4:
     case TileForm::groups8: return groups_tile(form, call);
+    case TileForm::pieces: return nullptr;
     case TileForm::bytes: return runs_byte_dot() ? byte_dot_tile(call) : pick_tile<Bytes>(call);
   }
   return nullptr;

@@ -27,6 +27,7 @@ enum class TileForm {
   split_bytes,  // the same, B split (split_bytes.h)
   groups4,      // float32: column n reads words n / 4 * 4 + [0, 4) of each run of A
   groups8,      // the same with 8
+  pieces,       // float32 in pieces (float_pieces.h); on the matrix unit alone
 };
 /// Should this CPU run register tiles of this form?
 bool runs_tile(TileForm form);
@@ -35,8 +36,8 @@ bool runs_byte_dot();
 /// Are those of split bytes faster?
 bool runs_split_bytes();
 
-/// Has it a matrix unit for those of bf16_dot and of bytes (matrix_unit.h)? Their tiles then have up to two times
-/// unit_rows rows, and are run between configure_unit and release_unit.
+/// Has it a matrix unit for those of bf16_dot and of bytes (matrix_unit.h)? Their tiles then have up to two
+/// times unit_rows rows, and are run between configure_unit and release_unit.
 bool has_matrix_unit();
 void configure_unit(long last_words);
 void release_unit();
@@ -87,10 +88,11 @@ struct Tile {
   long later_share = 0;  // words from what one row tile brings to what the next one does
   int last_lanes = VL;   // of the last vector of columns, what lies inside the result
   long row_tiles = 1;    // the offsets of their rows follow each other
-  // For the matrix unit, which reads rows in sixteens at one distance. Where there are fewer, it reads those before
-  // them, or what is behind them.
+  // For the matrix unit, which reads rows in sixteens at one distance. Where there are fewer, it reads those
+  // before them, or what is behind them.
   long height = 0;
   bool reads_rows_before = false;
+  long piece_distance = 0;  // of A in pieces, from one to the next
 
   /// To a row tile so many rows further on, and what it brings to the cache.
   TENON_INLINE void move(long rows, long later_words) {

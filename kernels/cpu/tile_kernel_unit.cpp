@@ -1,6 +1,7 @@
-// The tile of a product on the matrix unit: its sums, tile by tile of the unit, and then what the register tile does
-// with its own.
+// The tile of a product on the matrix unit: its sums, tile by tile of the unit, and then what the register
+// tile does with its own.
 #include "kernels/cpu/matrix_unit.h"
+#include "kernels/cpu/split_floats.h"
 #include "kernels/cpu/tile_pairs.h"
 #if defined(__AMX_TILE__)
 #include <cpuid.h>
@@ -34,6 +35,17 @@ struct BytesOnUnit : BytesToCodes {
 };
 
 constexpr int block_words = unit_rows * panel_cols;  // sums of 16 rows in a panel
+
+// Floats in pieces.
+struct PiecesOnUnit : PlainForm {
+  static TENON_INLINE vf add(vf sum, vf x, vf factor) { return sum + x * factor; }
+  template <int Sums, int A, int B>
+  static TENON_INLINE void add() {
+    MatrixUnit::add_pairs<Sums, A, B>();
+  }
+};
+template <class Form>
+inline constexpr bool is_in_pieces = std::is_same_v<Form, PiecesOnUnit>;
 
 // Where the factors of one call lie: up to two tiles of A, from the first row of each on.
 struct Factors {
@@ -91,6 +103,72 @@ TENON_INLINE void add_step(const Factors& f, long k) {
   }
 }
 
+// Words of B in a step.
+template <class Form>
+constexpr long step_words = unit_words* panel_cols*(is_in_pieces<Form> ? FloatPieces::count : 1);
+
+// One step of floats in pieces: the products of pieces that matter, each tile loaded as seldom as four
+// registers allow.
+class StepOfPieces {
+ public:
+  TENON_INLINE StepOfPieces(const Factors& f, long k, long a_distance)
+      : f_(f), k_(k), a_distance_(a_distance) {}
+
+  template <int Rows, int Columns>
+  TENON_INLINE void add() const {
+    if constexpr (Rows == 1) {
+      load_a<0, 4>(0), load_a<0, 5>(1), load_a<0, 6>(2);
+      add_column<0>();
+      if constexpr (Columns > 1) add_column<1>();
+      if constexpr (Columns == 4) add_column<2>(), add_column<3>();
+    } else {
+      load_b<Columns>(2), load_rows(0), add_all<Columns>();
+      load_b<Columns>(1), add_all<Columns>();
+      load_rows(1), add_all<Columns>();
+      load_b<Columns>(0), add_all<Columns>();
+      load_rows(2), add_all<Columns>();
+      load_rows(0), add_all<Columns>();
+    }
+  }
+
+ private:
+  template <int Row, int Tile>
+  TENON_INLINE void load_a(int piece) const {
+    MatrixUnit::load<Tile>(f_.a[Row] + piece * a_distance_ + k_, f_.a_stride);
+  }
+  template <int Column, int Tile>
+  TENON_INLINE void load_column(int piece) const {
+    MatrixUnit::load<Tile>(f_.b_of(Column) + piece * unit_words * panel_cols, panel_cols);
+  }
+  TENON_INLINE void load_rows(int piece) const { load_a<0, 4>(piece), load_a<1, 5>(piece); }
+  template <int Columns>
+  TENON_INLINE void load_b(int piece) const {
+    load_column<0, 6>(piece);
+    if constexpr (Columns == 2) load_column<1, 7>(piece);
+  }
+  template <int Columns>
+  static TENON_INLINE void add_all() {
+    MatrixUnit::add_pairs<first_sums, 4, 6>();
+    if constexpr (Columns == 2) MatrixUnit::add_pairs<first_sums + 1, 4, 7>();
+    if constexpr (Columns == 2) MatrixUnit::add_pairs<first_sums + 3, 5, 7>();
+    MatrixUnit::add_pairs<first_sums + 2, 5, 6>();
+  }
+  template <int Column>
+  TENON_INLINE void add_column() const {
+    constexpr int sums = first_sums + Column;
+    load_column<Column, 7>(2);
+    MatrixUnit::add_pairs<sums, 4, 7>();
+    load_column<Column, 7>(1);
+    MatrixUnit::add_pairs<sums, 5, 7>(), MatrixUnit::add_pairs<sums, 4, 7>();
+    load_column<Column, 7>(0);
+    MatrixUnit::add_pairs<sums, 6, 7>(), MatrixUnit::add_pairs<sums, 5, 7>(),
+        MatrixUnit::add_pairs<sums, 4, 7>();
+  }
+
+  const Factors& f_;
+  long k_, a_distance_;
+};
+
 // What a later tile reads, a share of it with each step.
 class Prefetch {
  public:
@@ -113,8 +191,8 @@ struct UnitRows {
         before(t.reads_rows_before ? unit_rows - count : 0) {}
 };
 
-// Writes the sums of Rows x Columns tiles to `sums`: two columns make a block, as wide as a panel. Calls between()
-// after each step, whose vectors the CPU may work on while the unit multiplies.
+// Writes the sums of Rows x Columns tiles to `sums`: two columns make a block, as wide as a panel. Calls
+// between() after each step, whose vectors the CPU may work on while the unit multiplies.
 template <class Form, int Rows, int Columns, bool HasLastStep, class Between>
 TENON_INLINE void sum_tiles(const Tile& t, const float* b, float* sums, Between between) {
   static_assert(Rows * Columns <= 4);
@@ -126,7 +204,7 @@ TENON_INLINE void sum_tiles(const Tile& t, const float* b, float* sums, Between 
   Factors f{{}, t.a_stride, b, t.b_row_stride, t.b_panel_stride};
   Prefetch later(t);
   // The compiler takes it that the unit changes any memory.
-  const long runs = t.runs, run_length = t.run_length;
+  const long runs = t.runs, run_length = t.run_length, piece_distance = t.piece_distance;
   const long* const run_offsets = t.run_offsets;
   const float* a[Rows];
   for (int i = 0; i < Rows; i++) a[i] = t.a + t.a_row[i * unit_rows] - UnitRows(t, i).before * t.a_stride;
@@ -134,9 +212,15 @@ TENON_INLINE void sum_tiles(const Tile& t, const float* b, float* sums, Between 
     for (int i = 0; i < Rows; i++) f.a[i] = a[i] + (run_offsets ? run_offsets[s] : 0);
     long k = 0;
     for (; k + unit_words <= run_length; k += unit_words) {
-      add_step<Form, Rows, Columns, Whole>(f, k);
-      f.b += unit_words * f.b_row_stride;
-      later.step();
+      if constexpr (is_in_pieces<Form>) {
+        StepOfPieces(f, k, piece_distance).template add<Rows, Columns>();
+        f.b += step_words<Form>;
+        for (int p = 0; p < FloatPieces::count; p++) later.step();
+      } else {
+        add_step<Form, Rows, Columns, Whole>(f, k);
+        f.b += unit_words * f.b_row_stride;
+        later.step();
+      }
       between();
     }
     if constexpr (HasLastStep) {
@@ -148,7 +232,46 @@ TENON_INLINE void sum_tiles(const Tile& t, const float* b, float* sums, Between 
   MatrixUnit::store<first_sums>(sums, panel_cols);
   if constexpr (Columns > 1) MatrixUnit::store<first_sums + 1>(sums + unit_words, panel_cols);
   if constexpr (Rows == 2 || Columns == 4) MatrixUnit::store<first_sums + 2>(sums + block_words, panel_cols);
-  if constexpr (Rows * Columns == 4) MatrixUnit::store<first_sums + 3>(sums + block_words + unit_words, panel_cols);
+  if constexpr (Rows * Columns == 4)
+    MatrixUnit::store<first_sums + 3>(sums + block_words + unit_words, panel_cols);
+}
+
+// Sums of floats in pieces that became no numbers: an infinity times a piece that is zero makes NaN. From
+// what the pieces were they are made again, by multiply-adds. Rows are those from `first` on.
+template <int Rows, int Vectors>
+__attribute__((noinline)) void sum_floats(const Tile& t, long first, const float* b,
+                                          vf (&sum)[Rows][Vectors]) {
+  for (int i = 0; i < Rows; i++)
+    for (int j = 0; j < Vectors; j++) sum[i][j] = vf{};
+  const float* const a = t.a + t.a_row[first];
+  for (long k = 0; k < 2 * t.run_length; k++) {
+    const auto half_of = [k](vu words) { return k % 2 == 0 ? words << 16 : words & 0xffff0000u; };
+    const float* const row =
+        b + k / FloatPieces::step * step_words<PiecesOnUnit> + k % FloatPieces::step / 2 * panel_cols;
+    for (int j = 0; j < Vectors; j++) {
+      vu piece[FloatPieces::count];
+      for (int p = 0; p < FloatPieces::count; p++)
+        piece[p] = half_of(reinterpret_cast<vu>(load(row + p * unit_words * panel_cols + j * VL)));
+      const vf factor = join_floats(piece);
+      for (int i = 0; i < Rows; i++) {
+        for (int p = 0; p < FloatPieces::count; p++)
+          piece[p] =
+              half_of(reinterpret_cast<vu>(broadcast(a[i * t.a_stride + p * t.piece_distance + k / 2])));
+        sum[i][j] += join_floats(piece) * factor;
+      }
+    }
+  }
+}
+
+template <int Rows, int Vectors>
+TENON_INLINE bool are_numbers(const vf (&sum)[Rows][Vectors]) {
+  vf zero[Vectors] = {};
+  TENON_UNROLL
+  for (int i = 0; i < Rows; i++) {
+    TENON_UNROLL
+    for (int j = 0; j < Vectors; j++) zero[j] += sum[i][j] - sum[i][j];
+  }
+  return !any(zero[0] + zero[Vectors - 1] != vf{});
 }
 
 // So many rows of sums, from row `first` of the tile on.
@@ -169,10 +292,12 @@ void finish(const Tile& t, long first, const float* sums, long panel) {
     for (int j = 0; j < Vectors; j++) {
       sum[i][j] = load(sums + i * panel_cols + j * VL);
       if constexpr (Form::sums_are_integers) {
-        if (t.integer_scales)
-          sum[i][j] = from_bits(bits(sum[i][j]) + load(t.integer_offsets + col + j * VL));
+        if (t.integer_scales) sum[i][j] = from_bits(bits(sum[i][j]) + load(t.integer_offsets + col + j * VL));
       }
     }
+  }
+  if constexpr (is_in_pieces<Form>) {
+    if (!are_numbers(sum)) sum_floats(t, first, t.b + panel * t.b_panel_stride, sum);
   }
   finish_sums<Form, Rows, Vectors>(rows, col, rows.c + panel * rows.c_panel_stride, sum, t.last_lanes);
 }
@@ -283,6 +408,8 @@ TileKernel pick_unit_tile(int vectors, bool has_last_step) {
 }  // namespace
 
 TileKernel unit_tile(TileForm form, int vectors, bool has_last_step) {
+  if (form == TileForm::pieces)
+    return vectors == 1 ? run_unit_tile<PiecesOnUnit, 1, false> : run_unit_tile<PiecesOnUnit, 2, false>;
   return form == TileForm::bytes ? pick_unit_tile<BytesOnUnit>(vectors, has_last_step)
                                  : pick_unit_tile<PairsOnUnit>(vectors, has_last_step);
 }
@@ -321,7 +448,9 @@ bool has_matrix_unit() {
 void configure_unit(long last_words) {
   UnitLayout layout;
   for (int tile = 0; tile < 8; tile++) {
-    const auto cut = [&](int cut_tile, int whole) { return tile == cut_tile && last_words > 0 ? last_words : whole; };
+    const auto cut = [&](int cut_tile, int whole) {
+      return tile == cut_tile && last_words > 0 ? last_words : whole;
+    };
     layout.rows[tile] = static_cast<std::uint8_t>(cut(last_b, unit_rows));
     layout.row_bytes[tile] = static_cast<std::uint16_t>(sizeof(float) * cut(last_a, unit_words));
   }

@@ -58,16 +58,23 @@ class GemmStep : public CpuStep {
   CpuEpilogue epilogue_;
 };
 
-cpu::MatrixB matrix_of(const Tensor& weight) {
-  return {weight.bytes(), weight.strides()[0], weight.strides()[1], weight.dtype()};
+/// How B is packed.
+enum class Packing { before, in_pieces, while_used };
+
+cpu::MatrixB matrix_of(const Tensor& weight, Packing packing) {
+  return {.data = weight.bytes(),
+          .k_stride = weight.strides()[0],
+          .n_stride = weight.strides()[1],
+          .type = weight.dtype(),
+          .in_pieces = packing == Packing::in_pieces};
 }
 
-cpu::Gemm gemm_of(const MatmulCall& call, const Schedule& schedule = {}) {
+cpu::Gemm gemm_of(const MatmulCall& call, Packing packing, const Schedule& schedule = {}) {
   return {.M = call.M,
           .N = call.N,
           .K = call.K,
           .a_is_bf16 = call.x->dtype() == DType::bf16 || is_widened_from(call.x, DType::bf16),
-          .b = matrix_of(call.weight),
+          .b = matrix_of(call.weight, packing),
           .schedule = schedule};
 }
 
@@ -75,31 +82,49 @@ std::size_t packing_scratch(const cpu::Gemm& gemm, int threads) {
   return static_cast<std::size_t>(cpu::gemm_scratch_size(gemm, threads)) * sizeof(float);
 }
 
-constexpr const char* packed_form = "gemm";
+const char* packed_form(Packing packing) {
+  switch (packing) {
+    case Packing::before: return "gemm";
+    case Packing::in_pieces: return "gemm in pieces";
+    case Packing::while_used: break;
+  }
+  return "";
+}
 
-std::size_t packed_bytes(const Tensor& weight) {
+std::size_t packed_bytes(const Tensor& weight, Packing packing) {
+  if (packing == Packing::while_used) return 0;
   const Index& s = weight.shape();
-  return static_cast<std::size_t>(cpu::packed_b_size(s[0], s[1], weight.dtype())) * sizeof(float);
+  return static_cast<std::size_t>(cpu::packed_b_size(s[0], s[1], matrix_of(weight, packing))) * sizeof(float);
 }
 
-PlannedTensor packed_matrix(Planner& planner, const Tensor& weight) {
+PlannedTensor packed_matrix(Planner& planner, const Tensor& weight, Packing packing) {
   const std::int64_t K = weight.shape()[0], N = weight.shape()[1];
-  return packed_floats(
-      planner, weight, packed_form, cpu::packed_b_size(K, N, weight.dtype()),
-      [&](const Tensor& w, float* to, ThreadPool& pool) { cpu::pack_b(K, N, matrix_of(w), to, pool); });
+  return packed_floats(planner, weight, packed_form(packing),
+                       cpu::packed_b_size(K, N, matrix_of(weight, packing)),
+                       [&](const Tensor& w, float* to, ThreadPool& pool) {
+                         cpu::pack_b(K, N, matrix_of(w, packing), to, pool);
+                       });
 }
 
-void emit(Planner& planner, const Group& group, const MatmulCall& call, CpuEpilogue epilogue, bool is_packed,
+/// Is B better packed in pieces than as it is?
+bool runs_pieces(const MatmulCall& call) {
+  return call.weight.dtype() == DType::f32 && call.x->dtype() == DType::f32 &&
+         cpu::gemm_runs_pieces(call.M, call.N, call.K);
+}
+
+void emit(Planner& planner, const Group& group, const MatmulCall& call, CpuEpilogue epilogue, Packing packing,
           const CandidateInfo& info) {
   const Order& order = info.order;
-  const PlannedTensor right = is_packed ? packed_matrix(planner, call.weight) : planner.constant(call.weight);
+  const bool is_packed = packing != Packing::while_used;
+  const PlannedTensor right =
+      is_packed ? packed_matrix(planner, call.weight, packing) : planner.constant(call.weight);
   const PlannedTensor a = planner.rows(call.x, row_major(call.x->rank()));
   const PlannedTensor c = epilogue.match().assign_result(
       planner, group, order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });
   epilogue.place(planner);
   std::vector<PlannedTensor> reads = epilogue.reads();
   reads.insert(reads.end(), {a, right});
-  cpu::Gemm sizes = gemm_of(call, planner.schedule());
+  cpu::Gemm sizes = gemm_of(call, packing, planner.schedule());
   const std::size_t packing_bytes = is_packed ? 0 : packing_scratch(sizes, planner.threads());
   sizes.a_stride = *row_stride(a, row_major(a.rank()));
   sizes.c_stride = *row_stride(c, order);
@@ -147,19 +172,24 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
   // Packed while it is used, a panel is written to the cache; packed before, the matrix goes through memory.
   const double weight_bytes = bytes_of(call->weight);
   std::vector<Candidate> candidates;
-  for (const bool is_packed : {true, false}) {
-    const double packing = is_packed ? (planner.runs_once() ? 3 * weight_bytes : 0) : weight_bytes;
-    const std::size_t packing_bytes = is_packed ? 0 : packing_scratch(gemm_of(*call), planner.threads());
-    const CandidateInfo info{.kernel = (is_packed ? "gemm" : "packing gemm") + epilogue->text(),
+  for (const Packing packing : {Packing::before, Packing::in_pieces, Packing::while_used}) {
+    const bool is_packed = packing != Packing::while_used, in_pieces = packing == Packing::in_pieces;
+    if (in_pieces && (!runs_pieces(*call) || planner.runs_once())) continue;
+    const double packing_traffic = is_packed ? (planner.runs_once() ? 3 * weight_bytes : 0) : weight_bytes;
+    const std::size_t packing_bytes =
+        is_packed ? 0 : packing_scratch(gemm_of(*call, packing), planner.threads());
+    constexpr double faster = 1.5;  // in pieces
+    const double flops = in_pieces ? work.flops / faster : work.flops;
+    const CandidateInfo info{.kernel = (is_packed ? packed_form(packing) : "packing gemm") + epilogue->text(),
                              .work = work,
-                             .seconds = copies + planner.estimate(work.flops, work.bytes + packing),
+                             .seconds = copies + planner.estimate(flops, work.bytes + packing_traffic),
                              .order = order,
-                             .weights = is_packed ? packed_form : "",
-                             .weight_bytes = is_packed ? packed_bytes(call->weight) : 0,
+                             .weights = packed_form(packing),
+                             .weight_bytes = packed_bytes(call->weight, packing),
                              .scratch_bytes = packing_bytes + epilogue->scratch_bytes(call->M),
                              .knobs = cpu::row_gemm_knobs};
     candidates.push_back(
-        {info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, is_packed, info); }});
+        {info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, packing, info); }});
   }
   return candidates;
 }
