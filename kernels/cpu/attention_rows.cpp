@@ -3,7 +3,6 @@
 #include "kernels/cpu/attention_rows.h"
 
 #include "kernels/cpu/math.h"
-#include "kernels/cpu/matrix_unit.h"
 #include "kernels/cpu/row_gemm.h"
 #include "kernels/cpu/simd_half.h"
 #include "kernels/cpu/tile_kernel.h"

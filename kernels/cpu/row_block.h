@@ -2,7 +2,6 @@
 // row_gemm.cpp, built once per ISA.
 #pragma once
 #include "kernels/cpu/coded_rows.h"
-#include "kernels/cpu/matrix_unit.h"
 #include "kernels/cpu/packed_runs.h"
 #include "kernels/cpu/row_gemm.h"
 #include "kernels/cpu/row_walk.h"

@@ -16,8 +16,11 @@ constexpr long small_b = 196608;
 constexpr long max_depth = RowGemm::max_depth;
 constexpr long float_depth = 2048;  // of a block
 constexpr long pieces_depth = 1024;
-// Words of A as the tile reads it, on the stack: a block of rows.
-constexpr long max_packed = VL == 16 ? 7 * unit_tile_rows * (FloatPieces::count * 512 + VL) : 65536;
+// Words of A as the tile reads it, a block of rows: on the stack, and in unit_packing().
+constexpr long max_packed = 65536;
+constexpr long max_unit_packed = 7 * unit_tile_rows * (FloatPieces::count * pieces_depth / 2 + VL);
+static_assert(max_unit_packed >= unit_tile_rows * (FloatPieces::count * max_depth / 2 + VL));
+static_assert(max_unit_packed <= unit_packing_words);
 
 // Tiles round themselves; a hook and what is only stored in 16 bits take the hot tile.
 bool through_hot_tile(const RowGemm& g, const DepthBlock& k) {
@@ -90,14 +93,19 @@ void run_tiles(const RowGemm& g, const Block& block, const RowTiles& tiles, cons
   }
 }
 
-// Apart, since it needs much of the stack.
-__attribute__((noinline)) void run_packed_block(const RowGemm& g, const RowTiles& tiles,
-                                                const RowGemmPart& part, long t_begin, long t_end,
-                                                const DepthBlock& k) {
+void run_packed_block(const RowGemm& g, const RowTiles& tiles, const RowGemmPart& part, long t_begin,
+                      long t_end, const DepthBlock& k, float* packed) {
   Block block(g, tiles, t_begin, t_end);
-  alignas(64) float packed[max_packed];
   block.pack_rows(k, tiles.first(t_end) - tiles.first(t_begin), packed);
   run_tiles(g, block, tiles, part, t_begin, t_end, k);
+}
+
+// Apart, since it needs much of the stack.
+__attribute__((noinline)) void run_packed_on_stack(const RowGemm& g, const RowTiles& tiles,
+                                                   const RowGemmPart& part, long t_begin, long t_end,
+                                                   const DepthBlock& k) {
+  alignas(64) float packed[max_packed];
+  run_packed_block(g, tiles, part, t_begin, t_end, k, packed);
 }
 
 // The matrix unit, ready for this depth, while it lives.
@@ -121,8 +129,10 @@ class UnitForDepth {
 void run_block(const RowGemm& g, const RowTiles& tiles, const RowGemmPart& part, long t_begin, long t_end,
                const DepthBlock& k) {
   const UnitForDepth unit(g, k);
-  if (packs_rows(g)) {
-    run_packed_block(g, tiles, part, t_begin, t_end, k);
+  if (packs_rows(g) && runs_on_unit(g)) {
+    run_packed_block(g, tiles, part, t_begin, t_end, k, unit_packing());
+  } else if (packs_rows(g)) {
+    run_packed_on_stack(g, tiles, part, t_begin, t_end, k);
   } else {
     run_tiles(g, Block(g, tiles, t_begin, t_end), tiles, part, t_begin, t_end, k);
   }
@@ -138,7 +148,7 @@ long tiles_in_block(const RowGemm& g, const RowTiles& tiles, const DepthBlock& k
   else if (depth * g.cols > small_b)
     rows = smaller(a_block / depth, max_block_rows);
   if (packs_rows(g)) {
-    rows = smaller(max_packed / packed_pitch(g, k), max_block_rows);
+    rows = smaller((runs_on_unit(g) ? max_unit_packed : max_packed) / packed_pitch(g, k), max_block_rows);
     // Behind rows of the last tile the unit reads what there is.
     if (runs_on_unit(g)) rows = rows / unit_tile_rows * unit_tile_rows;
   }

@@ -2,7 +2,11 @@
 #include "kernels/cpu/row_gemm_parallel.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
 
+#include "base/alignment.h"
 #include "kernels/cpu/row_dots.h"
 
 namespace tenon::cpu {
@@ -40,6 +44,17 @@ void run_row_dots(const RowGemm& g, ThreadPool& pool) {
 }
 
 }  // namespace
+
+float* unit_packing() {
+  struct Free {
+    void operator()(float* p) const { std::free(p); }
+  };
+  constexpr std::size_t bytes = unit_packing_words * sizeof(float);
+  thread_local const std::unique_ptr<float, Free> words(
+      static_cast<float*>(std::aligned_alloc(page_bytes, bytes)));
+  if (!words) throw std::bad_alloc();
+  return words.get();
+}
 
 long panel_size(long K, DType type) {
   const PanelRows rows(type, row_gemm_tile().cols, K);

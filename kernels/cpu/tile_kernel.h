@@ -1,5 +1,6 @@
 // The register tile: up to tile_rows x tile_cols sums kept in registers over the whole depth. Per-ISA code.
 #pragma once
+#include "kernels/cpu/matrix_unit.h"
 #include "kernels/cpu/rounded_rows.h"
 #include "kernels/cpu/simd.h"
 #include "kernels/cpu/split_bytes.h"
@@ -36,12 +37,9 @@ bool runs_byte_dot();
 /// Are those of split bytes faster?
 bool runs_split_bytes();
 
-/// Has it a matrix unit for those of bf16_dot and of bytes (matrix_unit.h)? Their tiles then have up to two
-/// times unit_rows rows, and are run between configure_unit and release_unit.
-bool has_matrix_unit();
-void configure_unit(long last_words);
-void release_unit();
-inline constexpr int unit_tile_rows = 32;
+/// Rows of a tile of bf16_dot, bytes or pieces on the matrix unit, where there is one. It is run between
+/// configure_unit and release_unit.
+inline constexpr int unit_tile_rows = 2 * unit_rows;
 
 /// The operands of one row tile, or of several of one height, and some consecutive column panels. Offsets and
 /// strides count words of four bytes: an element in float32, a pair of 16-bit ones. partial, residual, added,

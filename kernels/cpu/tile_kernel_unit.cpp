@@ -1,6 +1,5 @@
 // The tile of a product on the matrix unit: its sums, tile by tile of the unit, and then what the register
 // tile does with its own.
-#include "kernels/cpu/matrix_unit.h"
 #include "kernels/cpu/split_floats.h"
 #include "kernels/cpu/tile_pairs.h"
 #if defined(__AMX_TILE__)
