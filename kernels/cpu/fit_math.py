@@ -82,9 +82,9 @@ e, p, _ = fit(log_tail, math.sqrt(0.5) - 1, math.sqrt(2) - 1, 7, weight=lambda f
 show("log: (log(1 + f) - f + f^2 / 2) / f^3 on [sqrt(1/2), sqrt(2)] - 1", e, p)
 quarter = (math.pi / 4 + 1e-3) ** 2
 e, p, _ = fit(sin_tail, 1e-9, quarter, 3, weight=lambda s: s)
-show("tan: (sin r - r) / r^3 in r^2, |r| <= pi / 4", e, p)
+show("sin: (sin r - r) / r^3 in r^2, |r| <= pi / 4", e, p)
 e, p, _ = fit(cos_tail, 1e-9, quarter, 2, weight=lambda s: s * s)
-show("tan: (cos r - 1 + r^2 / 2) / r^4 in r^2, |r| <= pi / 4", e, p)
+show("cos: (cos r - 1 + r^2 / 2) / r^4 in r^2, |r| <= pi / 4", e, p)
 e, p, q = fit(root(np.tanh, 1.0), 0, 9.02**2, 5, 4)
 show("tanh: tanh(x) / x in x^2, |x| <= 9.02", e, p, q)
 e, p, q = fit(root(erf, 2 / math.sqrt(math.pi)), 0, 3.95**2, 5, 5)
@@ -191,8 +191,11 @@ inverses = [mpmath.nint(128 / c) / 128 for c in centres]
 high = [mpmath.nint(-mpmath.log(i) * 2**41) / 2**41 for i in inverses]  # a multiple of ln 2 may be added exactly
 for name, column in (("1 / c", inverses), ("log(c)", high), ("log(c), the rest", [-mpmath.log(i) - h for i, h in zip(inverses, high)])):
     print(f"// log: {name}\n  {{" + ", ".join(float(x).hex() for x in column) + "}")
-show_doubles("sin: (sin r - r) / r^3 in r^2, |r| <= pi / 2",
-             power_series(lambda k: (-1) ** (k + 1) / mpmath.factorial(2 * k + 3), 25), 0, (mpmath.pi / 2) ** 2 * mpf("1.001"), 8)
+quarter = (mpmath.pi / 4 + mpf("1e-3")) ** 2
+show_doubles("sin: (sin r - r) / r^3 in r^2, |r| <= pi / 4",
+             power_series(lambda k: (-1) ** (k + 1) / mpmath.factorial(2 * k + 3), 20), 0, quarter, 6)
+show_doubles("cos: (cos r - 1 + r^2 / 2) / r^4 in r^2, |r| <= pi / 4",
+             power_series(lambda k: (-1) ** k / mpmath.factorial(2 * k + 4), 20), 0, quarter, 6)
 
 
 def tan_tail(z):

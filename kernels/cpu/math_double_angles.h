@@ -1,7 +1,7 @@
 // Angles of doubles without branches, as the functions of math_double.h. The coefficients come from
 // fit_math.py.
 //
-// Largest errors, as in math_double.h: sin, cos 2.1 · tan 1.8 · atan 2.3 · atan2 2.5 · asin 2.1 · acos 1.1
+// Largest errors, as in math_double.h: sin, cos 1.1 · tan 1.8 · atan 2.3 · atan2 2.5 · asin 2.1 · acos 1.1
 #pragma once
 #include "kernels/cpu/math_double.h"
 
@@ -21,28 +21,34 @@ static TENON_INLINE DoubleRest<V> double_rest(V x, V n) {
   return {r2, ((r1 - r2) - p2) - n * 0x1.3198a2e037073p-69};
 }
 
-/// sin(r + low) for |r| <= pi / 2.
-template <class V>
-static TENON_INLINE V double_sin_of(DoubleRest<V> angle) {
-  const V r = angle.r, z = r * r;
-  const V tail = double_horner(z, 0x1.89a19d400e252p-49, -0x1.ae512165ca336p-41, 0x1.612401122d89fp-33,
-                               -0x1.ae6455a0f523dp-26, 0x1.71de3a54550e7p-19, -0x1.a01a01a018a8cp-13,
-                               0x1.1111111111107p-7, -0x1.5555555555555p-3);
-  const V slope = 1 - z * (0.5 - z * 0.0377);  // about that of the sine
-  return r + (r * (z * tail) + angle.low * slope);
+/// The sine of r + low and `turns` quarters, |r| <= pi / 4.
+template <class V, class Bits>
+static TENON_INLINE V double_sin_of_quadrant(Bits turns, DoubleRest<V> angle) {
+  const V r = angle.r, low = angle.low, z = r * r, cube = z * r;
+  const V sin_tail =
+      double_polynomial(z, 0x1.5e0916b55db48p-33, -0x1.ae60056a84b17p-26, 0x1.71de379129f2ep-19,
+                        -0x1.a01a019e7f846p-13, 0x1.1111111110ba1p-7, -0x1.5555555555555p-3);
+  const V half = 0.5 * z, w = 1 - half;
+  // The slopes where low counts: about the cosine and the sine.
+  const V sin_rest = cube * sin_tail + low * (w + z * z * 0.0407);
+  const V cos_tail =
+      double_polynomial(z, -0x1.907b9fa75dee8p-37, 0x1.1eeb661c764f3p-29, -0x1.27e4fa1529574p-22,
+                        0x1.a01a019f4c9c5p-16, -0x1.6c16c16c1695ep-10, 0x1.5555555555555p-5);
+  const V cos_rest = ((1 - w) - half) + (z * (z * cos_tail) - low * (r - cube * 0.1634));
+  const auto is_turned = (turns & 1) != 0;
+  const V magnitude = choose(is_turned, w, r) + choose(is_turned, cos_rest, sin_rest);
+  return double_of_bits(bits_of(magnitude) ^ ((turns & 2) << 62));
 }
-/// x = n pi + r, or n pi - pi / 2 + r for the cosine; the last bit of the sums is that of n.
 template <class V>
 static TENON_INLINE V double_sin(V x) {
-  const V sum = x * 0x1.45f306dc9c883p-2 + double_magic;
-  const V result = double_sin_of(double_rest(x, 2 * (sum - double_magic)));
-  return choose(x == 0, x, double_of_bits(bits_of(result) ^ (bits_of(sum) << 63)));  // keeps -0
+  const V sum = x * 0x1.45f306dc9c883p-1 + double_magic;
+  const V result = double_sin_of_quadrant(bits_of(sum), double_rest(x, sum - double_magic));
+  return choose(x == 0, x, result);  // keeps -0
 }
 template <class V>
 static TENON_INLINE V double_cos(V x) {
-  const V sum = (x * 0x1.45f306dc9c883p-2 + 0.5) + double_magic;
-  const V result = double_sin_of(double_rest(x, 2 * (sum - double_magic) - 1));
-  return double_of_bits(bits_of(result) ^ (bits_of(sum) << 63));
+  const V sum = x * 0x1.45f306dc9c883p-1 + double_magic;
+  return double_sin_of_quadrant(bits_of(sum) + 1, double_rest(x, sum - double_magic));
 }
 
 /// Of odd quarters, -1 / tan.
