@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "ir/ops/control.h"
 #include "ir/outline.h"
+#include "runtime/buffers.h"
 
 namespace tenon {
 namespace {

@@ -15,6 +15,7 @@
 #include "runtime/constant_value.h"
 #include "runtime/device.h"
 #include "runtime/group.h"
+#include "runtime/group_copy.h"
 #include "runtime/shared/general.h"
 
 namespace tenon {
@@ -161,6 +162,26 @@ class Widening {
   /// its result is only cast to that: the casts become members of its group.
   /// Gives the new group, or null.
   Node* take_casts(Node& node, const Group& group) {
+    const Node* const product = product_of_casts(group);
+    if (!product) return nullptr;
+    Node* const rounding = only_rounding_of(*node.output(0));
+    Node* const made = insert_with_casts(node, group, *product, rounding);
+    Value* const before = rounding ? rounding->output() : node.output(0);
+    made->output(0)->origin = before->origin;
+    made->output(0)->set_name(before->name());
+    replace_all_uses(before, made->output(0));
+    for (const std::size_t i : {0u, 1u}) {
+      Node* const cast = const_cast<Value*>(group.outer(product->input(i)))->node();
+      if (std::ranges::find(replaced_, cast) == replaced_.end()) replaced_.push_back(cast);
+    }
+    if (rounding) body_.erase(rounding);
+    body_.erase(&node);
+    return made;
+  }
+
+  /// The product of a group whose factors are cast from bfloat16, and are not there in float32; null: it has
+  /// none.
+  const Node* product_of_casts(const Group& group) const {
     const auto is_product = [&](const Node* member) {
       return (member->is<MatMul>() || member->is<Linear>()) && member->output()->dtype() == DType::f32 &&
              !group.contains(member->input(0)) && !group.contains(member->input(1)) &&
@@ -168,77 +189,64 @@ class Widening {
     };
     const auto found = std::ranges::find_if(group.members(), is_product);
     if (found == group.members().end() || group.results().size() != 1) return nullptr;
-    const Node& product = **found;
-    const auto half_of = [&](std::size_t i) { return widened_half(*group.outer(product.input(i))); };
-    if (is_held_wide(half_of(0)) || is_held_wide(half_of(1))) return nullptr;
+    const auto is_wide = [&](std::size_t i) {
+      return is_held_wide(widened_half(*group.outer((*found)->input(i))));
+    };
+    return is_wide(0) || is_wide(1) ? nullptr : *found;
+  }
 
-    const Value& before = *node.output(0);
-    Node* const reader = before.uses().size() == 1 ? before.uses()[0].node : nullptr;
-    const bool narrow = reader && reader->is<Cast>() && reader->output()->dtype() == DType::bf16 &&
-                        are_narrow_readers(*reader->output());
-    Node* const last = narrow ? reader : &node;
-    // Kernels of products add rows of the result's shape, or one row to all; a loop adds what repeats
-    // otherwise.
+  /// The cast to bfloat16 that alone reads the value, for readers that take it so; null: there is none.
+  Node* only_rounding_of(const Value& value) const {
+    Node* const reader = value.uses().size() == 1 ? value.uses()[0].node : nullptr;
+    const bool rounds = reader && reader->is<Cast>() && reader->output()->dtype() == DType::bf16;
+    return rounds && are_narrow_readers(*reader->output()) ? reader : nullptr;
+  }
+
+  /// Kernels of products add rows of the result's shape, or one row to all; a loop adds what repeats
+  /// otherwise.
+  static bool product_takes_operands(const Group& group, const Node& product) {
     const auto is_added = [&](const Value* v) {
       const Shape& shape = v->shape();
       return group.contains(v) || shape == product.output()->shape() || numel(shape) == Dim(1) ||
              numel(shape) == shape.back();
     };
-    const bool stands_apart = !std::ranges::all_of(group.members(), [&](const Node* member) {
+    return std::ranges::all_of(group.members(), [&](const Node* member) {
       return member == &product || std::ranges::all_of(member->inputs(), is_added);
     });
-    const auto new_group = [&](const Type& type) {
-      return body_.insert_typed(Fused{}, {}, {type}, 1, &node, node.source);
-    };
-    Node* made = new_group(stands_apart ? product.output()->type() : last->output(0)->type());
-    std::unordered_map<const Value*, Value*> copies;  // of values of the group and of the body
-    const auto read = [&](const Value* outer) {
-      Value*& copy = copies[outer];
-      if (copy) return copy;
-      if (outer->kind() == Value::Kind::literal) return copy = made->region().literal(outer->tensor());
-      made->add_input(const_cast<Value*>(outer));
-      return copy = made->region().add_parameter(outer->type());
-    };
-    const auto copy_member = [&](const Node* member) {
+  }
+
+  /// The same as the group with its casts, before the node; the product is one of its own where its kernels
+  /// do not take the other operands.
+  Node* insert_with_casts(Node& node, const Group& group, const Node& product, const Node* rounding) {
+    const auto add_product = [&](GroupCopy& to) {
       std::vector<Value*> operands;
-      for (const Value* v : member->inputs()) {
-        if (member == &product && operands.size() < 2)
-          operands.push_back(
-              made->region().insert(Cast{.to = DType::f32}, {read(half_of(operands.size()))})->output());
-        else
-          operands.push_back(read(group.contains(v) ? v : group.outer(v)));
-      }
-      const Node* copy = made->region().insert(member->op(), std::move(operands), nullptr, member->source);
-      for (std::size_t i = 0; i < member->num_outputs(); ++i) {
-        copies[member->output(i)] = copy->output(i);
-        copy->output(i)->origin = member->output(i)->origin;
-      }
+      for (const Value* v : product.inputs())
+        operands.push_back(operands.size() < 2
+                               ? to.cast(DType::f32, to.read(widened_half(*group.outer(v))), product.source)
+                               : to.operand(v));
+      to.add(product, std::move(operands));
     };
+    const Type& result = rounding ? rounding->output()->type() : node.output(0)->type();
+    const bool stands_apart = !product_takes_operands(group, product);
+    const Value* sums = nullptr;
     if (stands_apart) {
-      copy_member(&product);
-      made->region().add_result(copies.at(product.output()));
-      Value* const sums = made->output(0);
-      made = new_group(last->output(0)->type());
-      made->add_input(sums);
-      copies = {{product.output(), made->region().add_parameter(sums->type())}};
+      GroupCopy alone(body_, node, group, product.output()->type());
+      add_product(alone);
+      sums = alone.finish(alone.operand(product.output()))->output(0);
     }
-    for (const Node* member : group.members())
-      if (member != &product || !stands_apart) copy_member(member);
-    Region& inside = made->region();
-    Value* result = copies.at(group.results()[0]);
-    if (narrow) result = inside.insert(Cast{.to = DType::bf16}, {result}, nullptr, last->source)->output();
-    inside.add_result(result);
-    made->output(0)->origin = last->output(0)->origin;
-    made->output(0)->set_name(last->output(0)->name());
-    replace_all_uses(last->output(0), made->output(0));
-    std::vector<Node*> gone{&node};
-    if (narrow) gone.insert(gone.begin(), reader);
-    for (const std::size_t i : {0u, 1u}) {
-      Node* const cast = const_cast<Value*>(group.outer(product.input(i)))->node();
-      if (std::ranges::find(replaced_, cast) == replaced_.end()) replaced_.push_back(cast);
+    GroupCopy made(body_, node, group, result);
+    if (stands_apart) made.replace(product.output(), sums);
+    for (const Node* member : group.members()) {
+      if (member != &product) {
+        std::vector<Value*> operands;
+        for (const Value* v : member->inputs()) operands.push_back(made.operand(v));
+        made.add(*member, std::move(operands));
+      } else if (!stands_apart) {
+        add_product(made);
+      }
     }
-    for (Node* n : gone) body_.erase(n);
-    return made;
+    Value* const last = made.operand(group.results()[0]);
+    return made.finish(rounding ? made.cast(DType::bf16, last, rounding->source) : last);
   }
 
   /// Casts to float32, single or in a group, of a result that still is float32 are that result.

@@ -89,6 +89,8 @@ e, p, q = fit(root(np.tanh, 1.0), 0, 9.02**2, 5, 4)
 show("tanh: tanh(x) / x in x^2, |x| <= 9.02", e, p, q)
 e, p, q = fit(root(erf, 2 / math.sqrt(math.pi)), 0, 3.95**2, 5, 5)
 show("erf: erf(x) / x in x^2, |x| <= 3.95", e, p, q)
+e, p, _ = fit(root(erf, 2 / math.sqrt(math.pi)), 0, 0.25, 4)
+show("erf: erf(x) / x in x^2, |x| <= 1/2", e, p)
 
 def atan_tail(s):  # (atan x - x) / x^3, s = x^2
     series = sum((-1) ** (k + 1) * s**k / (2 * k + 3) for k in range(60))
@@ -182,11 +184,26 @@ show_doubles("exp: (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2",
 farthest = (mpmath.sqrt(2) - 1) / (mpmath.sqrt(2) + 1)
 show_doubles("log: (2 artanh(s) - 2 s) / s^3 in s^2, s = (m - 1) / (m + 1) for m in [sqrt(1/2), sqrt(2)]",
              power_series(lambda k: mpf(2) / (2 * k + 3), 60), 0, farthest**2 + mpf("1e-6"), 7)
+show_doubles("log: (log(1 + f) - f + f^2 / 2) / f^3 on [-1/32, 1/16]",
+             power_series(lambda k: mpf(-1) ** k / (k + 3), 60), mpf(-1) / 32, mpf(1) / 16, 9)
+centres = [1 if k in (0, 15) else (1 + (k + mpf(1) / 2) / 16) / (1 + k // 8) for k in range(16)]
+inverses = [mpmath.nint(128 / c) / 128 for c in centres]
+high = [mpmath.nint(-mpmath.log(i) * 2**41) / 2**41 for i in inverses]  # a multiple of ln 2 may be added exactly
+for name, column in (("1 / c", inverses), ("log(c)", high), ("log(c), the rest", [-mpmath.log(i) - h for i, h in zip(inverses, high)])):
+    print(f"// log: {name}\n  {{" + ", ".join(float(x).hex() for x in column) + "}")
 quarter = (mpmath.pi / 4 + mpf("1e-3")) ** 2
 show_doubles("sin: (sin r - r) / r^3 in r^2, |r| <= pi / 4",
              power_series(lambda k: (-1) ** (k + 1) / mpmath.factorial(2 * k + 3), 20), 0, quarter, 6)
 show_doubles("cos: (cos r - 1 + r^2 / 2) / r^4 in r^2, |r| <= pi / 4",
              power_series(lambda k: (-1) ** k / mpmath.factorial(2 * k + 4), 20), 0, quarter, 6)
+
+
+def tan_tail(z):
+    r = mpmath.sqrt(z)
+    return mpf(1) / 3 if z < mpf("1e-16") else (mpmath.tan(r) - r) / r**3
+
+
+show_doubles("tan: (tan r - r) / r^3 in r^2, |r| <= pi / 4", tan_tail, 0, (mpmath.pi / 4 + mpf("1e-6")) ** 2, 14)
 show_doubles("erf: erf(x) / x in x^2, |x| <= 1",
              power_series(lambda k: 2 / mpmath.sqrt(mpmath.pi) * (-1) ** k / (mpmath.factorial(k) * (2 * k + 1)), 60),
              0, 1, 12)

@@ -21,36 +21,71 @@ using OperandOf = std::conditional_t<P == Prim::select, bool, T>;
 template <Prim P, class T>
 using ResultOf = std::conditional_t<info(P).kind == PrimKind::test, bool, T>;
 
-/// What P gives for one operand.
+/// What P gives for one operand, a T or a vector of doubles.
 template <Prim P, class T>
 TENON_INLINE T value_of(T a) {
-  if constexpr (std::is_same_v<T, double>) {
+  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, vd>) {
     if constexpr (P == Prim::exp) return double_exp(a);
     if constexpr (P == Prim::exp2) return double_exp2(a);
     if constexpr (P == Prim::expm1) return double_expm1(a);
-    if constexpr (P == Prim::sinh) return double_sinh(a);
-    if constexpr (P == Prim::cosh) return double_cosh(a);
     if constexpr (P == Prim::tanh) return double_tanh(a);
     if constexpr (P == Prim::sigmoid) return double_sigmoid(a);
     if constexpr (P == Prim::log) return double_log(a);
     if constexpr (P == Prim::log2) return double_log2(a);
     if constexpr (P == Prim::log10) return double_log10(a);
+    if constexpr (P == Prim::sin) return double_sin(a);
+    if constexpr (P == Prim::cos) return double_cos(a);
+    if constexpr (P == Prim::tan) return double_tan(a);
+    if constexpr (P == Prim::erf) return double_erf(a);
+    if constexpr (P == Prim::erfc) return double_erfc(a);
+  }
+  if constexpr (std::is_same_v<T, vd>) {
+    if constexpr (P == Prim::erfinv) return double_erfinv(a);
+    if constexpr (P == Prim::sqrt) return root_of(a);
+    if constexpr (P == Prim::rsqrt) return 1 / root_of(a);
+  }
+  if constexpr (std::is_same_v<T, double>) {
+    if constexpr (P == Prim::sinh) return double_sinh(a);
+    if constexpr (P == Prim::cosh) return double_cosh(a);
     if constexpr (P == Prim::asinh) return double_asinh(a);
     if constexpr (P == Prim::acosh) return double_acosh(a);
     if constexpr (P == Prim::atanh) return double_atanh(a);
     if constexpr (P == Prim::log1p) return double_log1p(a);
-    if constexpr (P == Prim::sin) return double_sin(a);
-    if constexpr (P == Prim::cos) return double_cos(a);
-    if constexpr (P == Prim::tan) return double_tan(a);
     if constexpr (P == Prim::asin) return double_asin(a);
     if constexpr (P == Prim::acos) return double_acos(a);
     if constexpr (P == Prim::atan) return double_atan(a);
-    if constexpr (P == Prim::erf) return double_erf(a);
-    if constexpr (P == Prim::erfc) return double_erfc(a);
     if constexpr (P == Prim::digamma) return double_digamma_of_positive(a);
   }
   if constexpr (P == Prim::digamma) return static_cast<T>(double_digamma_of_positive(a));
-  return apply<T>(P, a);
+  if constexpr (!std::is_same_v<T, vd>) return apply<T>(P, a);
+}
+/// Is it a function of vectors of doubles, where these have instructions of their own?
+constexpr bool has_vectors(Prim p) {
+  switch (p) {
+    case Prim::exp:
+    case Prim::exp2:
+    case Prim::expm1:
+    case Prim::tanh:
+    case Prim::sigmoid:
+    case Prim::log:
+    case Prim::log2:
+    case Prim::log10:
+    case Prim::sin:
+    case Prim::cos:
+    case Prim::tan:
+    case Prim::erf:
+    case Prim::erfc:
+    case Prim::erfinv:
+    case Prim::sqrt:
+    case Prim::rsqrt: return has_double_lanes;
+    default: return false;
+  }
+}
+template <Prim P>
+TENON_INLINE void each_vector(double* out, const double* a, long n) {
+  using L = Lanes<double>;
+  for (; n >= L::count; n -= L::count, a += L::count, out += L::count) L::store(out, value_of<P>(L::load(a)));
+  if (n > 0) L::store_first(out, value_of<P>(L::load_first(a, n)), n);
 }
 
 /// Functions whose vector code holds for some operands alone: the others, and their neighbours, take the C
@@ -219,6 +254,7 @@ void loop(const OpArgs& args) {
       }
       if constexpr (P == Prim::lgamma && std::is_same_v<T, float>)
         return lgamma_of_positive<piece_columns(sizeof(float))>(out, a, n);
+      if constexpr (std::is_same_v<T, double> && has_vectors(P)) return each_vector<P>(out, a, n);
       if constexpr (P == Prim::erfinv && std::is_same_v<T, double>) return erfinv_of_doubles(out, a, n);
       TENON_NO_OVERLAP
       for (long i = 0; i < n; ++i) out[i] = static_cast<Stored<Out>>(value_of<P>(static_cast<T>(a[i])));

@@ -1,67 +1,72 @@
 // Angles of doubles without branches, as the functions of math_double.h. The coefficients come from
 // fit_math.py.
 //
-// Largest errors, as in math_double.h: sin, cos 0.9 · tan 2.1 · atan 2.3 · atan2 2.5 · asin 2.1 · acos 1.1
+// Largest errors, as in math_double.h: sin, cos 1.1 · tan 1.8 · atan 2.3 · atan2 2.5 · asin 2.1 · acos 1.1
 #pragma once
 #include "kernels/cpu/math_double.h"
 
 namespace tenon::cpu::TENON_ISA {
 
-/// x = n pi / 2 + r + low with |r| <= pi / 4, for |x| <= largest_double_angle. The low bits of n are right.
-struct DoubleQuadrant {
-  std::uint64_t n;
-  double r, low;
-};
 inline constexpr double largest_double_angle = 1e6;
-static TENON_INLINE DoubleQuadrant double_quadrant(double x) {
-  const double sum = x * 0x1.45f306dc9c883p-1 + 0x1.8p52;  // 2 / pi; the fraction bits fall off
-  const double n = sum - 0x1.8p52;
-  // pi / 2 in pieces of 33 bits and a rest: products of n with a piece are exact.
-  const double p1 = n * 0x1.921fb544p+0, p2 = n * 0x1.0b4611a6p-34, p3 = n * 0x1.3198a2ep-69;
-  const double r1 = x - p1;
-  const double r2 = r1 - p2, lost2 = (r1 - r2) - p2;
-  const double r3 = r2 - p3, lost3 = (r2 - r3) - p3;
-  const double rest = (lost2 + lost3) - n * 0x1.b839a252049c1p-104;
-  const double r = r3 + rest;
-  return {__builtin_bit_cast(std::uint64_t, sum), r, (r3 - r) + rest};
-}
-struct DoubleSides {
-  double sin, cos;
+/// A number as r + low.
+template <class V>
+struct DoubleRest {
+  V r, low;
 };
-/// Of r + low.
-static TENON_INLINE DoubleSides double_sides(double r, double low) {
-  const double z = r * r, cube = z * r;
-  const double sin_tail =
+/// x - n pi / 2, for |x| <= largest_double_angle.
+template <class V>
+static TENON_INLINE DoubleRest<V> double_rest(V x, V n) {
+  // pi / 2 in pieces of 33 bits and a rest: products of n with a piece are exact.
+  const V r1 = x - n * 0x1.921fb544p+0, p2 = n * 0x1.0b4611a6p-34, r2 = r1 - p2;
+  return {r2, ((r1 - r2) - p2) - n * 0x1.3198a2e037073p-69};
+}
+
+/// The sine of r + low and `turns` quarters, |r| <= pi / 4.
+template <class V, class Bits>
+static TENON_INLINE V double_sin_of_quadrant(Bits turns, DoubleRest<V> angle) {
+  const V r = angle.r, low = angle.low, z = r * r, cube = z * r;
+  const V sin_tail =
       double_polynomial(z, 0x1.5e0916b55db48p-33, -0x1.ae60056a84b17p-26, 0x1.71de379129f2ep-19,
-                        -0x1.a01a019e7f846p-13, 0x1.1111111110ba1p-7);
-  const double s = r - ((z * (0.5 * low - cube * sin_tail) - low) + cube * 0x1.5555555555555p-3);
-  const double cos_tail =
+                        -0x1.a01a019e7f846p-13, 0x1.1111111110ba1p-7, -0x1.5555555555555p-3);
+  const V half = 0.5 * z, w = 1 - half;
+  // The slopes where low counts: about the cosine and the sine.
+  const V sin_rest = cube * sin_tail + low * (w + z * z * 0.0407);
+  const V cos_tail =
       double_polynomial(z, -0x1.907b9fa75dee8p-37, 0x1.1eeb661c764f3p-29, -0x1.27e4fa1529574p-22,
                         0x1.a01a019f4c9c5p-16, -0x1.6c16c16c1695ep-10, 0x1.5555555555555p-5);
-  const double half = 0.5 * z, w = 1 - half;
-  const double c = w + (((1 - w) - half) + (z * (z * cos_tail) - r * low));
-  return {s, c};
+  const V cos_rest = ((1 - w) - half) + (z * (z * cos_tail) - low * (r - cube * 0.1634));
+  const auto is_turned = (turns & 1) != 0;
+  const V magnitude = choose(is_turned, w, r) + choose(is_turned, cos_rest, sin_rest);
+  return double_of_bits(bits_of(magnitude) ^ ((turns & 2) << 62));
 }
-static TENON_INLINE double double_sin_of_quadrant(std::uint64_t n, double r, double low) {
-  const DoubleSides sides = double_sides(r, low);
-  const auto magnitude = __builtin_bit_cast(std::uint64_t, (n & 1) != 0 ? sides.cos : sides.sin);
-  return __builtin_bit_cast(double, magnitude ^ ((n & 2) << 62));
+template <class V>
+static TENON_INLINE V double_sin(V x) {
+  const V sum = x * 0x1.45f306dc9c883p-1 + double_magic;
+  const V result = double_sin_of_quadrant(bits_of(sum), double_rest(x, sum - double_magic));
+  return choose(x == 0, x, result);  // keeps -0
 }
-static TENON_INLINE double double_sin(double x) {
-  const DoubleQuadrant q = double_quadrant(x);
-  const double result = double_sin_of_quadrant(q.n, q.r, q.low);
-  return x == 0 ? x : result;  // keeps -0
+template <class V>
+static TENON_INLINE V double_cos(V x) {
+  const V sum = x * 0x1.45f306dc9c883p-1 + double_magic;
+  return double_sin_of_quadrant(bits_of(sum) + 1, double_rest(x, sum - double_magic));
 }
-static TENON_INLINE double double_cos(double x) {
-  const DoubleQuadrant q = double_quadrant(x);
-  return double_sin_of_quadrant(q.n + 1, q.r, q.low);
-}
-static TENON_INLINE double double_tan(double x) {
-  const DoubleQuadrant q = double_quadrant(x);
-  const DoubleSides sides = double_sides(q.r, q.low);
-  const bool is_turned = (q.n & 1) != 0;
-  const double result = (is_turned ? -sides.cos : sides.sin) / (is_turned ? sides.sin : sides.cos);
-  return x == 0 ? x : result;  // keeps -0
+
+/// Of odd quarters, -1 / tan.
+template <class V>
+static TENON_INLINE V double_tan(V x) {
+  const V sum = x * 0x1.45f306dc9c883p-1 + double_magic;
+  const DoubleRest<V> angle = double_rest(x, sum - double_magic);
+  const V r = angle.r, z = r * r;
+  const V tail =
+      double_horner(z, 0x1.31b4d0b1d8687p-16, -0x1.1add3d0470ee5p-15, 0x1.1f2c2708139d0p-14,
+                    -0x1.ae9b239201161p-19, 0x1.f6a62f2fbf8bdp-14, 0x1.e39739806ae33p-13,
+                    0x1.3681498c0cc88p-11, 0x1.7d88be1802819p-10, 0x1.d6d56dcd1101dp-9, 0x1.226e2d4f38e5ep-7,
+                    0x1.664f48b2d286fp-6, 0x1.ba1ba1b9867efp-5, 0x1.11111111116bfp-3, 0x1.5555555555554p-2);
+  const V slope = 1 + z * (1 + z * 0.99);  // about that of the tangent
+  const V near = r + (r * (z * tail) + angle.low * slope);
+  const auto is_turned = (bits_of(sum) & 1) != 0;
+  const V result = double_quotient(choose(is_turned, V{} - 1, near), choose(is_turned, near, V{} + 1));
+  return choose(x == 0, x, result);  // keeps -0
 }
 
 /// pi / 2 as a double and what that leaves out.

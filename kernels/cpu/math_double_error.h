@@ -1,61 +1,67 @@
 // The error function, its inverse and the gamma function's logarithm and its derivative, in doubles without
 // branches, as those of math_double.h. The coefficients of erf, erfc and erfinv come from fit_math.py.
 //
-// Largest errors, as in math_double.h: erf 1.8 · erfc 3.7 · erfinv 2.5; of floats, lgamma 1.3 for x > 0
+// Largest errors, as in math_double.h: erf 1.8 · erfc 4.3 · erfinv 2.5; of floats, lgamma 1.3 for x > 0
 #pragma once
 #include "kernels/cpu/math_double.h"
 
 namespace tenon::cpu::TENON_ISA {
 
 /// erf(x) for |x| < 1.
-static TENON_INLINE double double_erf_near(double x) {
+template <class V>
+static TENON_INLINE V double_erf_near(V x) {
   return x * double_horner(x * x, -0x1.ac9585a44fe29p-31, 0x1.d76af6ca49787p-27, -0x1.5c131500d3f88p-23,
                            0x1.b981d78881a5dp-20, -0x1.f4ca838adb73bp-17, 0x1.f9a2be4f731a1p-14,
                            -0x1.c02db0665e53dp-11, 0x1.565bccfa44156p-8, -0x1.b82ce31203772p-6,
                            0x1.ce2f21a040f66p-4, -0x1.812746b0379c1p-2, 0x1.20dd750429b6dp+0);
 }
-static TENON_INLINE double double_erf(double x) {
-  const double magnitude = __builtin_fabs(x), near = double_erf_near(x);
-  const double clamped = magnitude > 6 ? 6 : magnitude;  // beyond it the result rounds to 1
-  const double t = (clamped - 3) / (clamped + 3);
-  const double scaled =  // erfc(x) exp(x^2)
+template <class V>
+static TENON_INLINE V double_erf(V x) {
+  const V magnitude = magnitude_of(x), near = double_erf_near(x);
+  const V clamped = double_clamp(magnitude, 0, 6);  // beyond it the result rounds to 1
+  const V t = double_quotient(clamped - 3, clamped + 3);
+  const V scaled =  // erfc(x) exp(x^2)
       double_horner(t, 0x1.d0badb83f2cadp-29, 0x1.56695202d55bcp-20, 0x1.0e3fb74fdc507p-19,
                     -0x1.0cc37e8e915adp-17, -0x1.af086905fc57fp-17, 0x1.0cb2e63fe2177p-14,
                     0x1.7b9ef7977ceafp-15, -0x1.39085f2b38287p-11, 0x1.73101f6d2e434p-11,
                     0x1.17c839090a469p-8, -0x1.8fa58eb5ea92cp-6, 0x1.258b13b00ec66p-4, -0x1.336ffbef08b8ap-3,
                     0x1.f6ff204105a04p-3, -0x1.4e102b9cf8513p-2, 0x1.6e9827d229d2dp-3);
-  const double far = 1 - double_exp_of_normal(-clamped * clamped) * scaled;
-  return magnitude < 1 ? near : __builtin_copysign(far, x);
+  const V far = 1 - double_exp_of_normal(-clamped * clamped) * scaled;
+  return choose(magnitude < 1, near, signed_as(far, x));
 }
 
 /// erfc(x) = exp(-x^2) / (1 + 2 x) times a smooth function; x^2 is a square that is exact and a rest.
-static TENON_INLINE double double_erfc(double x) {
-  const double magnitude = double_clamp(__builtin_fabs(x), 0, 28);  // beyond it the result is 0
-  const double t = (magnitude - 3) / (magnitude + 3);
-  const double scaled =
-      double_horner(t, -0x1.08c0541a34a1dp-26, 0x1.89d482c35f998p-26, 0x1.e01239a37bc3ap-24,
-                    -0x1.05551b9c7b495p-23, -0x1.522e923875db7p-21, 0x1.7240e039a3bd2p-22,
-                    0x1.d34dda94a5cdcp-19, -0x1.8656688349170p-21, -0x1.514bf9e11f612p-16,
-                    0x1.4c15c8ccdacffp-18, 0x1.065ac05cf2849p-13, -0x1.b912511ace570p-14,
-                    -0x1.98db569ae9f33p-11, 0x1.ef1bdd1571101p-10, 0x1.4b884e6674be3p-9,
-                    -0x1.8574c40ba6a70p-6, 0x1.17ca2877e25b3p-4, -0x1.e88b803a49709p-4, 0x1.098366a5b49a5p-3,
-                    -0x1.85a15c58aa5bcp-5, -0x1.15c084bb9e8f8p-3, 0x1.40c522d7e4987p+0) /
-      (1 + 2 * magnitude);
-  const double high =
-      __builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, magnitude) & ~std::uint64_t{0x7ffffff});
-  const double rest = (high - magnitude) * (high + magnitude);
-  const double of_rest = double_horner(rest, 1.0 / 6, 0.5, 1, 1);
-  const double far = double_exp(-high * high) * (scaled * of_rest);
-  const double of_all = x < 0 ? 2 - far : far;
-  return __builtin_fabs(x) < 0.5 ? 1 - double_erf_near(x) : of_all;
+template <class V>
+static TENON_INLINE V double_erfc(V x) {
+  const V magnitude = double_clamp(magnitude_of(x), 0, 28);  // beyond it the result is 0
+  const V t = double_quotient(magnitude - 3, magnitude + 3);
+  const V smooth = double_horner(
+      t, -0x1.08c0541a34a1dp-26, 0x1.89d482c35f998p-26, 0x1.e01239a37bc3ap-24, -0x1.05551b9c7b495p-23,
+      -0x1.522e923875db7p-21, 0x1.7240e039a3bd2p-22, 0x1.d34dda94a5cdcp-19, -0x1.8656688349170p-21,
+      -0x1.514bf9e11f612p-16, 0x1.4c15c8ccdacffp-18, 0x1.065ac05cf2849p-13, -0x1.b912511ace570p-14,
+      -0x1.98db569ae9f33p-11, 0x1.ef1bdd1571101p-10, 0x1.4b884e6674be3p-9, -0x1.8574c40ba6a70p-6,
+      0x1.17ca2877e25b3p-4, -0x1.e88b803a49709p-4, 0x1.098366a5b49a5p-3, -0x1.85a15c58aa5bcp-5,
+      -0x1.15c084bb9e8f8p-3, 0x1.40c522d7e4987p+0);
+  const V scaled = double_quotient(smooth, 1 + 2 * magnitude);
+  const V high = double_of_bits(bits_of(magnitude) & ~std::uint64_t{0x7ffffff});
+  const V rest = (high - magnitude) * (high + magnitude);
+  const V of_rest = double_horner(rest, 1.0 / 6, 0.5, 1, 1);
+  const V far = double_exp(-high * high) * (scaled * of_rest);
+  const V of_all = choose(x < 0, 2 - far, far);
+  return choose(magnitude_of(x) < 0.5, 1 - double_erf_near(x), of_all);
 }
 
 /// erfinv(x) where w = -log(1 - x^2) is up to nearest_erfinv, as M. Giles, Approximating the erfinv function
 /// (2010), does.
 constexpr double nearest_erfinv = 6.25;
-static TENON_INLINE double double_erfinv_log(double x) { return -double_log((1 - x) * (1 + x)); }
-static TENON_INLINE double double_erfinv_near(double x, double w) {
-  const double share = double_horner(
+constexpr double nearest_erfinv_argument = 0x1.ff816cp-1;  // where w is less than that
+template <class V>
+static TENON_INLINE V double_erfinv_log(V x) {
+  return -double_log((1 - x) * (1 + x));
+}
+template <class V>
+static TENON_INLINE V double_erfinv_near(V x, V w) {
+  const V share = double_horner(
       w - 3.125, 0x1.e9b8ae7230c25p-69, -0x1.5087a244b0f6cp-70, -0x1.9d290dd3bcb70p-62, 0x1.536d397f9b9b1p-60,
       0x1.1f4ba5de5dc3fp-56, -0x1.2c266176e7096p-53, -0x1.73898c37dc54ap-55, 0x1.db523eb040288p-48,
       -0x1.686642b67610ap-45, -0x1.6d9ec5e3ec6afp-44, 0x1.723527b7cff86p-39, -0x1.c89564c5d1004p-37,
@@ -65,29 +71,29 @@ static TENON_INLINE double double_erfinv_near(double x, double w) {
   return x * share;
 }
 /// The same for larger w, and what lies on and beyond the ends.
-static TENON_INLINE double double_erfinv_far(double x, double w) {
-  const double root = __builtin_sqrt(w);
-  const double middle = double_horner(root - 3.25, -0x1.03765b5ec5c93p-26, 0x1.7f235c757454ep-31,
-                                      0x1.1969ef2a93940p-23, -0x1.235ac6aaf025ep-22, -0x1.cfedcff902170p-26,
-                                      0x1.924ec74d8058bp-20, -0x1.0b8068913d37bp-18, 0x1.88af4a1d56a98p-19,
-                                      0x1.a242f876789c6p-17, -0x1.8cf0bea0971c6p-15, 0x1.1e6ab36be6c27p-14,
-                                      0x1.932d7684a6a52p-16, -0x1.7448bc8217f18p-12, 0x1.f3cc552091e2bp-11,
-                                      -0x1.ba9240d9b7431p-10, 0x1.468eeca71fc73p-9, -0x1.ebadabb9fd945p-9,
-                                      0x1.5ffcfe5b71831p-8, 0x1.0158a6d641d54p+0, 0x1.8abcc380d5a48p+1);
-  const double far = double_horner(
+template <class V>
+static TENON_INLINE V double_erfinv_far(V x, V w) {
+  const V root = root_of(w);
+  const V middle = double_horner(root - 3.25, -0x1.03765b5ec5c93p-26, 0x1.7f235c757454ep-31,
+                                 0x1.1969ef2a93940p-23, -0x1.235ac6aaf025ep-22, -0x1.cfedcff902170p-26,
+                                 0x1.924ec74d8058bp-20, -0x1.0b8068913d37bp-18, 0x1.88af4a1d56a98p-19,
+                                 0x1.a242f876789c6p-17, -0x1.8cf0bea0971c6p-15, 0x1.1e6ab36be6c27p-14,
+                                 0x1.932d7684a6a52p-16, -0x1.7448bc8217f18p-12, 0x1.f3cc552091e2bp-11,
+                                 -0x1.ba9240d9b7431p-10, 0x1.468eeca71fc73p-9, -0x1.ebadabb9fd945p-9,
+                                 0x1.5ffcfe5b71831p-8, 0x1.0158a6d641d54p+0, 0x1.8abcc380d5a48p+1);
+  const V far = double_horner(
       root - 5, -0x1.5a60cd00c0f4dp-36, 0x1.7934134aef5eap-35, 0x1.244ceff7a33cdp-34, -0x1.e10f234323a88p-32,
       0x1.6b50dffc6876dp-30, -0x1.dd21cff5a1426p-29, 0x1.0c8ba21edd728p-27, -0x1.0612a3c946ff2p-26,
       0x1.f2980d5ee3284p-26, -0x1.2227296c17024p-24, 0x1.ebe27ddf44c79p-23, -0x1.0a9073bca0b22p-20,
       0x1.2fbcfe7a995a5p-18, -0x1.4a348fc2c46d2p-16, 0x1.3ebf4ef9a4d2ep-14, -0x1.c2f36aa248aeap-13,
       -0x1.22ea5df1c5059p-13, 0x1.02a30d1fba10dp+0, 0x1.3664ddd1ad7fbp+2);
-  const double share = root < 4 ? middle : far;
-  return x * (__builtin_fabs(x) == 1 ? __builtin_inf() : share);
+  const V share = choose(root < 4, middle, far);
+  return x * choose(magnitude_of(x) == 1, V{} + __builtin_inf(), share);
 }
-/// Few numbers are far: a piece without them does without the other polynomials.
+/// Few numbers are far: a piece, or a vector, without them does without the other polynomials.
 static TENON_INLINE void erfinv_of_doubles(double* out, const double* a, long n) {
-  constexpr double nearest = 0x1.ff816cp-1;  // where w is less than nearest_erfinv
   long others = 0;
-  for (long i = 0; i < n; ++i) others += __builtin_fabs(a[i]) < nearest ? 0 : 1;
+  for (long i = 0; i < n; ++i) others += __builtin_fabs(a[i]) < nearest_erfinv_argument ? 0 : 1;
   if (others == 0) {
     for (long i = 0; i < n; ++i) out[i] = double_erfinv_near(a[i], double_erfinv_log(a[i]));
     return;
@@ -95,9 +101,17 @@ static TENON_INLINE void erfinv_of_doubles(double* out, const double* a, long n)
   for (long i = 0; i < n; ++i) {
     const double x = a[i], w = double_erfinv_log(x);
     const double near = double_erfinv_near(x, w), far = double_erfinv_far(x, w);
-    out[i] = __builtin_fabs(x) < nearest ? near : far;
+    out[i] = __builtin_fabs(x) < nearest_erfinv_argument ? near : far;
   }
 }
+#if defined(__AVX512F__)
+static TENON_INLINE vd double_erfinv(vd x) {
+  const vd w = double_erfinv_log(x), near = double_erfinv_near(x, w);
+  const auto is_near = magnitude_of(x) < nearest_erfinv_argument;
+  if (_mm512_movepi64_mask(reinterpret_cast<__m512i>(is_near)) == 0xff) return near;
+  return choose(is_near, near, double_erfinv_far(x, w));
+}
+#endif
 
 /// The derivative of lgamma for x > 0: the sum of 1 / (x + k) below 10, then the asymptotic series.
 static TENON_INLINE double double_digamma_of_positive(double x) {

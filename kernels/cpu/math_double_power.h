@@ -68,7 +68,7 @@ static TENON_INLINE double double_power_of_positive(double a, double b) {
   const double clamped = double_clamp(product.high, -1080, 1030), sum = clamped + double_magic;
   const double low = clamped == product.high ? product.low + logarithm.low * exponent : 0;
   const double r = ((clamped - (sum - double_magic)) + low) * 0x1.62e42fefa39efp-1;
-  const double result = double_exp_of_parts(double_exp_parts_of(r, sum), clamped < -1021);
+  const double result = double_exp_of_parts(double_exp_parts_of(r, sum));
   return (clamped - 1024) + low >= 0 ? __builtin_inf() : result;
 }
 

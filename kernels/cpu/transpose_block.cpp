@@ -177,6 +177,19 @@ static void transpose_tiles(long rows, long cols, const T* source, long source_s
   if constexpr (requires { Tile::rows_of_lane; })
     if (rows == Tile::rows_of_lane && target_stride == rows)
       return Tile::run_lanes(cols, source, source_stride, target);
+  if constexpr (!requires { Tile::rows_of_lane; }) {
+    if (rows >= Tile::rows && cols >= Tile::cols) {
+      // The last tiles overlap those before them.
+      for (long c = 0; c < cols; c += Tile::cols)
+        for (long r = 0; r < rows; r += Tile::rows) {
+          const long row = r + Tile::rows <= rows ? r : rows - Tile::rows;
+          const long column = c + Tile::cols <= cols ? c : cols - Tile::cols;
+          Tile::run(source + row * source_stride + column, source_stride,
+                    target + column * target_stride + row, target_stride);
+        }
+      return;
+    }
+  }
   const long whole_rows = rows / Tile::rows * Tile::rows, whole_cols = cols / Tile::cols * Tile::cols;
   long done_rows = whole_rows;  // of whole columns
   for (long c = 0; c < whole_cols; c += Tile::cols)

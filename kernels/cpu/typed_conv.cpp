@@ -7,14 +7,22 @@
 
 #include "base/scalar.h"
 #include "kernels/cpu/typed_product.h"
+#include "kernels/cpu/typed_product_panel.h"
 
 namespace tenon::cpu {
 namespace {
 
 long depth_of(const ConvShape& s) { return s.Cin / s.groups * s.taps(); }
 
+/// A pixel of the result is a product of the weights with the same one of the input, which is the matrix.
+bool is_pointwise(const ConvShape& s) {
+  const auto is_same = [](const ConvAxis& a) { return a.stride == 1 && a.pad_before == 0; };
+  return s.taps() == 1 && is_same(s.w) && is_same(s.h) && is_same(s.d) && s.out_pixels() == s.in_pixels();
+}
+
 /// Pixels of a matrix: few enough for the L2 cache, a whole number of the product's panels.
 long pixels_at_once(const ConvShape& s) {
+  if (is_pointwise(s)) return std::min(s.out_pixels(), typed_columns);
   constexpr long elements = 32 << 10;
   const long fitting = std::max(16L, elements / std::max(1L, depth_of(s)) / 16 * 16);
   return std::min(s.out_pixels(), fitting);
@@ -106,8 +114,9 @@ long channels_at_once(const ConvShape& s) {
 }
 
 std::size_t matrix_size(const ConvShape& s) {
-  const long elements =
-      s.transposed ? channels_at_once(s) * s.taps() * s.in_pixels() : depth_of(s) * pixels_at_once(s);
+  const long elements = s.transposed      ? channels_at_once(s) * s.taps() * s.in_pixels()
+                        : is_pointwise(s) ? 0
+                                          : depth_of(s) * pixels_at_once(s);
   return static_cast<std::size_t>(elements + 15) / 16 * 16;
 }
 /// Elements.
@@ -178,7 +187,7 @@ void typed_conv(const TypedConv<T>& conv, std::byte* scratch, ThreadPool& pool) 
     const long group = chunk / pieces % s.groups, image = chunk / pieces / s.groups;
     T* const matrix = matrix_of<T>(s, scratch, worker);
     const T* const x = conv.x + (image * s.Cin + group * in_each) * s.in_pixels();
-    for (long c = 0; c < in_each; ++c)
+    for (long c = 0; c < in_each && !is_pointwise(s); ++c)
       lay_out(s, x + c * s.in_pixels(), first, count, matrix + c * s.taps() * count);
     T* const y = conv.y + (image * s.Cout + group * out_each) * pixels + first;
     multiply(s,
@@ -187,8 +196,8 @@ void typed_conv(const TypedConv<T>& conv, std::byte* scratch, ThreadPool& pool) 
               .K = depth,
               .a = conv.weights + group * out_each * depth,
               .a_row = depth,
-              .b = matrix,
-              .b_row = count,
+              .b = is_pointwise(s) ? x + first : matrix,
+              .b_row = is_pointwise(s) ? pixels : count,
               .c = y,
               .c_row = pixels},
              matrix);

@@ -104,14 +104,33 @@ static void sum_of_rows(const TypedProduct<T>& p, long m, long first, long last)
   for (; k < p.K; k++) add_rows(Count<1>{}, k);
 }
 
+/// target[c][r] = source[r][c]
+template <class T>
+static TENON_INLINE void transposed(long rows, long cols, const T* source, long source_stride, T* target,
+                                    long target_stride) {
+  if constexpr (sizeof(T) == 8)
+    transpose_block_u64(rows, cols, reinterpret_cast<const std::uint64_t*>(source), source_stride,
+                        reinterpret_cast<std::uint64_t*>(target), target_stride);
+  else
+    transpose_block(rows, cols, reinterpret_cast<const float*>(source), source_stride,
+                    reinterpret_cast<float*>(target), target_stride);
+}
+
 /// A tile's rows of A, [depth][Rows], or their negatives.
 template <class T, int Rows>
 static TENON_INLINE void pack_rows(const TypedProduct<T>& p, long m, long k, long depth, bool negative,
                                    T* to) {
-  for (int i = 0; i < Rows; i++) {
-    const T* a = p.a + (m + i) * p.a_row + k * p.a_column;
-    for (long d = 0; d < depth; d++) to[d * Rows + i] = negative ? -a[d * p.a_column] : a[d * p.a_column];
+  const T* a = p.a + m * p.a_row + k * p.a_column;
+  if (p.a_column == 1) {
+    transposed(Rows, depth, a, p.a_row, to, Rows);
+  } else {
+    for (long d = 0; d < depth; d++, a += p.a_column) {
+      TENON_UNROLL
+      for (int i = 0; i < Rows; i++) to[d * Rows + i] = a[i * p.a_row];
+    }
   }
+  if (negative)
+    for (long i = 0; i < depth * Rows; i++) to[i] = -to[i];
 }
 
 /// Rows of B, and where its panels of columns lie.
@@ -256,12 +275,7 @@ static void pack_columns(const TypedProduct<T>& p, const Panels<T>& panels, T* t
     const long columns = panels.last - n < wide ? panels.last - n : wide;
     const T* b = p.b + panels.k * p.b_row + n * p.b_column;
     if (p.b_row == 1 && columns == wide) {
-      if constexpr (sizeof(T) == 8)
-        transpose_block_u64(wide, panels.depth, reinterpret_cast<const std::uint64_t*>(b), p.b_column,
-                            reinterpret_cast<std::uint64_t*>(to), wide);
-      else
-        transpose_block(wide, panels.depth, reinterpret_cast<const float*>(b), p.b_column,
-                        reinterpret_cast<float*>(to), wide);
+      transposed(wide, panels.depth, b, p.b_column, to, wide);
       to += panels.depth * wide;
       continue;
     }

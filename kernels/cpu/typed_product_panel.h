@@ -1,4 +1,4 @@
-// Some columns of a product. Internal to typed_product.cpp.
+// Some columns of a product. Internal to the kernels that are made of such products.
 #pragma once
 #include <cstdint>
 
