@@ -241,7 +241,7 @@ long packed_b_size(long K, long N, DType type) { return packed_b_size(K, N, Matr
 bool gemm_runs_pieces(long M, long N, long K) {
   // Few rows wait for B, which has half as many bytes more; narrow products for A in pieces, shallow ones for
   // their sums.
-  constexpr long least_rows = 32, least_columns = 64, least_depth = 128;
+  constexpr long least_rows = 64, least_columns = 64, least_depth = 128;
   return runs_float_pieces() && M >= least_rows && N >= least_columns && K >= least_depth;
 }
 
