@@ -32,12 +32,34 @@ static TENON_INLINE void each_vector_of_run(long length, Move move, One one) {
 
 // `length` elements of bfloat16, two in a word; the last one may be alone.
 static inline void copy_pairs(const std::uint16_t* from, long length, float* to) {
-  auto* const halves = reinterpret_cast<unsigned char*>(to);
-  each_vector_of_run(
-      length, [&](long i) { *reinterpret_cast<vh_unaligned*>(halves + 2 * i) = load(from + i); },
-      [&](long i) { __builtin_memcpy(halves + 2 * i, from + i, sizeof *from); });
-  if (length % 2 != 0) __builtin_memset(halves + 2 * length, 0, sizeof *from);
+  auto* const halves = reinterpret_cast<std::uint16_t*>(to);
+  long i = 0;
+  for (; i + VL <= length; i += VL) store(halves + i, load(from + i));
+  const int left = static_cast<int>(length - i);
+  if (left > 0) store_partial(halves + i, load_partial(from + i, left), left + left % 2);
 }
+
+// The same for runs of one length that is no more than two vectors.
+class ShortRun {
+ public:
+  static bool fits(long length) { return length <= 2 * VL; }
+#if defined(__AVX512BW__)
+  explicit ShortRun(long length)
+      : from_(static_cast<__mmask32>((1ULL << length) - 1)), to_(static_cast<__mmask32>((1ULL << (length + length % 2)) - 1)) {}
+  TENON_INLINE void copy(const std::uint16_t* from, float* to) const {
+    _mm512_mask_storeu_epi16(to, to_, _mm512_maskz_loadu_epi16(from_, from));
+  }
+
+ private:
+  __mmask32 from_, to_;
+#else
+  explicit ShortRun(long length) : length_(length) {}
+  void copy(const std::uint16_t* from, float* to) const { copy_pairs(from, length_, to); }
+
+ private:
+  long length_;
+#endif
+};
 
 // `length` words.
 static inline void copy_words(const float* from, long length, float* to) {

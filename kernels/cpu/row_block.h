@@ -125,8 +125,16 @@ long packed_run(const RowGemm& g, const DepthBlock& k) {
   return form_of(g) == TileForm::bf16_dot ? pairs : 2 * pairs;
 }
 
-// Words between two packed rows: rows a power of two apart would meet in few sets of the cache.
-long packed_pitch(const RowGemm& g, const DepthBlock& k) { return k.runs * packed_run(g, k) + VL; }
+// Words of a packed row.
+long packed_words(const RowGemm& g, const DepthBlock& k) { return k.runs * packed_run(g, k); }
+
+// Words between two packed rows: rows a power of two apart would meet in few sets of the cache. The matrix unit reads
+// rows twice as fast that begin with a line of the cache.
+long packed_pitch(const RowGemm& g, const DepthBlock& k) {
+  constexpr long line = 16;
+  const long words = packed_words(g, k);
+  return runs_on_unit(g) ? (pieces_of(words, line) | 1) * line : words + VL;
+}
 
 // Do tiles make codes of their sums? Those of bytes are never cut.
 bool makes_codes(const RowGemm& g) {
@@ -167,6 +175,17 @@ class Block {
   void pack_rows(const DepthBlock& k, long rows, float* packed) {
     const long pitch = packed_pitch(g_, k);
     const long words = packed_run(g_, k);
+    if (g_.a_halves && g_.run_offsets && form_ == TileForm::bf16_dot && ShortRun::fits(k.length)) {
+      const ShortRun run(k.length);
+      const long* const run_offsets = g_.run_offsets + k.run;
+      for (long i = 0; i < rows; i++) {
+        const std::uint16_t* const from = g_.a_halves + offsets_.a[i] + k.start;
+        for (long s = 0; s < k.runs; s++) run.copy(from + run_offsets[s], packed + i * pitch + s * words);
+        offsets_.a[i] = i * pitch;
+      }
+      packed_ = packed;
+      return;
+    }
     for (long i = 0; i < rows; i++) {
       for (long s = 0; s < k.runs; s++) {
         const long from = offsets_.a[i] + (g_.run_offsets ? g_.run_offsets[k.run + s] : 0) + k.start;
@@ -243,7 +262,7 @@ class Block {
     if (packed_) {
       tile.a = packed_;
       tile.runs = 1;
-      tile.run_length = packed_pitch(g_, k) - VL;
+      tile.run_length = packed_words(g_, k);
     } else if (pairs_in_place_) {
       tile.a = pairs_in_place_ + k.start / 2;
       tile.runs = k.runs;
