@@ -188,13 +188,16 @@ class Pending {
     blocks_ = takes_two || t.height > unit_rows ? 2 : 1;
     takes_two_ = takes_two;
     block_ = done_ = 0;
+    if constexpr (can_be_short) is_short_ = ShortFinish::does(t);
   }
   bool is_done() const { return block_ == blocks_; }
   void finish_piece() {
     const int unit = takes_two_ ? 0 : block_;
     const UnitRows rows(*tile_, unit);
     const long left = rows.count - done_;
-    if (left >= 8)
+    if (is_short_)
+      finish_short(unit, rows, left < 8 ? left : 8);
+    else if (left >= 8)
       finish_rows<8>(unit, rows);
     else if (left >= 4)
       finish_rows<4>(unit, rows);
@@ -209,11 +212,21 @@ class Pending {
   }
 
  private:
+  static constexpr bool can_be_short = Form::rounds && Vectors == 2;
+
+  const float* sums_of(const UnitRows& rows) const {
+    return sums_ + block_ * block_words + (rows.before + done_) * panel_cols;
+  }
+  long panel_of_block() const { return panel_ + (takes_two_ ? block_ : 0); }
+  TENON_INLINE void finish_short(int unit, const UnitRows& rows, long count) {
+    if constexpr (can_be_short)
+      ShortFinish(*tile_, panel_of_block() * panel_cols)
+          .rows(*tile_, unit * unit_rows + done_, count, sums_of(rows), panel_cols);
+    done_ += count;
+  }
   template <int Rows>
   void finish_rows(int unit, const UnitRows& rows) {
-    finish<Form, Rows, Vectors>(*tile_, unit * unit_rows + done_,
-                                sums_ + block_ * block_words + (rows.before + done_) * panel_cols,
-                                panel_ + (takes_two_ ? block_ : 0));
+    finish<Form, Rows, Vectors>(*tile_, unit * unit_rows + done_, sums_of(rows), panel_of_block());
     done_ += Rows;
   }
 
@@ -221,7 +234,7 @@ class Pending {
   const Tile* tile_ = nullptr;
   long panel_ = 0, done_ = 0;
   int block_ = 0, blocks_ = 0;
-  bool takes_two_ = false;
+  bool takes_two_ = false, is_short_ = false;
 };
 
 void prefetch_result(const Tile& t, long panel) {
