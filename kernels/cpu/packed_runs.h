@@ -39,25 +39,28 @@ static inline void copy_pairs(const std::uint16_t* from, long length, float* to)
   if (left > 0) store_partial(halves + i, load_partial(from + i, left), left + left % 2);
 }
 
-// The same for runs of one length that is no more than two vectors.
+// Copies of runs of one length, which fit a line of the cache: bytes, of which the last ones may be zeros.
 class ShortRun {
  public:
-  static bool fits(long length) { return length <= 2 * VL; }
+  static bool fits(long bytes) { return VL == 16 && bytes <= 64; }
 #if defined(__AVX512BW__)
-  explicit ShortRun(long length)
-      : from_(static_cast<__mmask32>((1ULL << length) - 1)), to_(static_cast<__mmask32>((1ULL << (length + length % 2)) - 1)) {}
-  TENON_INLINE void copy(const std::uint16_t* from, float* to) const {
-    _mm512_mask_storeu_epi16(to, to_, _mm512_maskz_loadu_epi16(from_, from));
+  ShortRun(long bytes, long with_zeros) : from_(~0ULL >> (64 - bytes)), to_(~0ULL >> (64 - with_zeros)) {}
+  TENON_INLINE void copy(const void* from, float* to) const {
+    _mm512_mask_storeu_epi8(to, to_, _mm512_maskz_loadu_epi8(from_, from));
   }
 
  private:
-  __mmask32 from_, to_;
+  __mmask64 from_, to_;
 #else
-  explicit ShortRun(long length) : length_(length) {}
-  void copy(const std::uint16_t* from, float* to) const { copy_pairs(from, length_, to); }
+  ShortRun(long bytes, long with_zeros) : bytes_(bytes), zeros_(with_zeros - bytes) {}
+  void copy(const void* from, float* to) const {
+    auto* const bytes = reinterpret_cast<unsigned char*>(to);
+    __builtin_memcpy(bytes, from, static_cast<unsigned long>(bytes_));
+    __builtin_memset(bytes + bytes_, 0, static_cast<unsigned long>(zeros_));
+  }
 
  private:
-  long length_;
+  long bytes_, zeros_;
 #endif
 };
 

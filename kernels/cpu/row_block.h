@@ -175,12 +175,15 @@ class Block {
   void pack_rows(const DepthBlock& k, long rows, float* packed) {
     const long pitch = packed_pitch(g_, k);
     const long words = packed_run(g_, k);
-    if (g_.a_halves && g_.run_offsets && form_ == TileForm::bf16_dot && ShortRun::fits(k.length)) {
-      const ShortRun run(k.length);
-      const long* const run_offsets = g_.run_offsets + k.run;
+    const bool is_copy = form_ == TileForm::bytes || (g_.a_halves && form_ == TileForm::bf16_dot);
+    const long size = g_.a_halves ? 2 : 4;
+    if (is_copy && k.runs > 1 && ShortRun::fits(k.length * size)) {
+      const ShortRun run(k.length * size, words * 4);
+      const auto* const a = g_.a_halves ? reinterpret_cast<const char*>(g_.a_halves) : reinterpret_cast<const char*>(g_.a);
       for (long i = 0; i < rows; i++) {
-        const std::uint16_t* const from = g_.a_halves + offsets_.a[i] + k.start;
-        for (long s = 0; s < k.runs; s++) run.copy(from + run_offsets[s], packed + i * pitch + s * words);
+        const long row = offsets_.a[i] + k.start;
+        for (long s = 0; s < k.runs; s++)
+          run.copy(a + (row + g_.run_offsets[k.run + s]) * size, packed + i * pitch + s * words);
         offsets_.a[i] = i * pitch;
       }
       packed_ = packed;

@@ -15,8 +15,10 @@ constexpr long unit_a_block = 327680;
 constexpr long small_b = 196608;
 constexpr long max_depth = RowGemm::max_depth;
 constexpr long block_depth = 2048;
-// Words of A as the tile reads it, on the stack: a block of rows.
-constexpr long max_packed = VL == 16 ? unit_tile_rows * (max_depth + VL) : 65536;
+// Words of A as the tile reads it, on the stack: a block of rows, for the matrix unit 64 of what is not cut at most.
+constexpr long max_packed = VL == 16 ? 40 * max_depth : 65536;
+// Pairs of bfloat16 are half as many words, and the matrix unit reads them faster than partial sums.
+constexpr long max_pairs = 5120;
 
 // Tiles round themselves; a hook and what is only stored in 16 bits take the hot tile.
 bool through_hot_tile(const RowGemm& g, const DepthBlock& k) {
@@ -161,6 +163,10 @@ double speed_of_bytes() { return has_matrix_unit() ? 8 : runs_byte_dot() ? 4 : 1
 bool row_gemm_runs_groups(long group) { return group == 4 || (group == 8 && VL == 8); }
 bool row_gemm_splits_bytes() { return runs_split_bytes(); }
 
+long row_gemm_uncut_depth(DType b_type) {
+  return b_type == DType::bf16 && has_matrix_unit() ? max_pairs : max_depth;
+}
+
 TileShape row_gemm_tile() { return {tile_rows, panel_cols}; }
 
 RowTiles row_gemm_tiles(const RowGemm& g) {
@@ -171,7 +177,7 @@ RowTiles row_gemm_tiles(const RowGemm& g) {
 
 void row_gemm(const RowGemm& g, const RowGemmPart& part) {
   const RowTiles tiles = row_gemm_tiles(g);
-  const bool cut = g.depth() > max_depth;
+  const bool cut = g.depth() > row_gemm_uncut_depth(g.b_type);
   // Blocks of whole runs, or, of a single run, of block_depth floats.
   const long runs_at_once = !cut || g.runs == 1 ? g.runs : larger(1, block_depth / g.run_length);
   const long pieces = cut && g.runs == 1 ? (g.run_length + block_depth - 1) / block_depth : 1;
