@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "kernels/cpu/conv_halo.h"
+#include "kernels/cpu/conv_strips.h"
 #include "kernels/cpu/row_gemm_parallel.h"
 #include "kernels/cpu/transpose.h"
 
@@ -205,15 +206,9 @@ long conv_gemm_scratch_size(const ConvShape& s, DType type) {
 
 namespace {
 
-// Some images, or lines of one.
-struct Pass {
-  ConvShape shape;
-  long in_pixel, out_pixel;  // the first ones
-};
-
 // The padded copy of the images is `view`.
 template <class T>
-void run_images(const Pass& pass, const ConvRun& run, const Groups& groups, DType type, const ImageView<T>& view,
+void run_images(const Strip& pass, const ConvRun& run, const Groups& groups, DType type, const ImageView<T>& view,
                 ThreadPool& pool) {
   const ConvShape& s = pass.shape;
   const bool flat = s.d.trivial();
@@ -268,34 +263,13 @@ void run_images(const Pass& pass, const ConvRun& run, const Groups& groups, DTyp
   }
 }
 
-// Lines of the result whose padded image stays in the L2 cache together with the weights, if those are small; else all.
-long lines_of_strip(const ConvShape& s, const Halo& halo, long weights, long element_size) {
-  constexpr long strip = 512 * 1024, small_weights = 1024 * 1024;  // bytes
-  const long line = halo.row_stride() * element_size;
-  if (halo.size() == 0 || weights > small_weights || halo.size() * element_size <= 2 * strip) return s.out(s.h);
-  return std::max(1L, strip / line / s.h.stride);
-}
-
-// Lines [first, last) of the result of an image.
-Pass strip_of(const ConvShape& s, long n, long first, long last) {
-  const long begin = first * s.h.stride - s.h.pad_before;
-  const long end = (last - 1) * s.h.stride + (s.h.kernel - 1) * s.h.dilation + 1 - s.h.pad_before;
-  const long from = std::clamp(begin, 0L, s.h.in), to = std::clamp(end, from, s.h.in);
-  Pass pass{s, n * s.in_pixels() + from * s.w.in, n * s.out_pixels() + first * s.out(s.w)};
-  pass.shape.N = 1;
-  pass.shape.h.in = to - from;
-  pass.shape.h.pad_before = from - begin;
-  pass.shape.h.pad_after = end - to;
-  return pass;
-}
-
 template <class T>
 void run_passes(const ConvShape& s, const ConvRun& run, const T* in, ThreadPool& pool, DType type,
                 Merge merge) {
   TENON_CHECK(s.taps() <= max_conv_taps);
   const Groups groups(s, merge, type), alone(s, Merge::no, type);
   std::vector<float> packed_alone;
-  const auto run_pass = [&](const Pass& pass) {
+  const auto run_pass = [&](const Strip& pass) {
     std::atomic<bool> finite = true;
     const ImageView<T> view =
         with_halo(halo_of(pass.shape, pass.shape.N, type), in + pass.in_pixel * run.in_stride, run.in_stride,
@@ -312,22 +286,17 @@ void run_passes(const ConvShape& s, const ConvRun& run, const T* in, ThreadPool&
     group_by_group.packed = packed_alone.data();
     run_images(pass, group_by_group, alone, type, view, pool);
   };
-  const bool in_order = reads_pixels_in_order(s, halo_of(s, 1, type));
-  const long step = in_order ? s.N : std::min(s.N, images_per_pass(s));
+  const Halo one = halo_of(s, 1, type);
+  const long step = reads_pixels_in_order(s, one) ? s.N : std::min(s.N, images_per_pass(s));
   // Several threads have caches for more lines, and would wait for each other behind each strip.
-  const long weights = conv_gemm_packed_size(s, type, merge) * static_cast<long>(sizeof(float));
-  const long lines = s.d.trivial() && step == 1 && pool.threads() == 1
-                         ? lines_of_strip(s, halo_of(s, 1, type), weights, sizeof(T))
-                         : s.out(s.h);
+  if (pool.threads() == 1 && step == 1 && one.size() > 0) {
+    const long weights = conv_gemm_packed_size(s, type, merge) * static_cast<long>(sizeof(float));
+    return each_strip(s, lines_of_strip(s, one.row_stride() * static_cast<long>(sizeof(T)), weights), run_pass);
+  }
   for (long n = 0; n < s.N; n += step) {
-    if (lines < s.out(s.h)) {
-      for (long y = 0; y < s.out(s.h); y += lines)
-        run_pass(strip_of(s, n, y, std::min(s.out(s.h), y + lines)));
-      continue;
-    }
-    Pass pass{s, n * s.in_pixels(), n * s.out_pixels()};
-    pass.shape.N = std::min(step, s.N - n);
-    run_pass(pass);
+    Strip images{s, n * s.in_pixels(), n * s.out_pixels()};
+    images.shape.N = std::min(step, s.N - n);
+    run_pass(images);
   }
 }
 
