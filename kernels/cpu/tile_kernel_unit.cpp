@@ -113,16 +113,33 @@ struct UnitRows {
         before(t.reads_rows_before ? unit_rows - count : 0) {}
 };
 
+// Sums begin as zeros, or as the offsets of their columns.
+template <class Form, int Rows, int Columns>
+TENON_INLINE void begin_sums(const Tile& t, long col) {
+  const auto* const offsets = Form::sums_are_integers && t.integer_scales
+                                  ? reinterpret_cast<const float*>(t.integer_offsets + col)
+                                  : nullptr;
+  const auto begin = [&]<int Row, int Column>() __attribute__((always_inline)) {
+    constexpr int tile = first_sums + (Rows == 1 ? Column : 2 * Row + Column);
+    if (offsets)
+      MatrixUnit::load<tile>(offsets + Column * unit_words, 0);  // one row for all
+    else
+      MatrixUnit::zero<tile>();
+  };
+  begin.template operator()<0, 0>();
+  if constexpr (Columns > 1) begin.template operator()<0, 1>();
+  if constexpr (Columns == 4) begin.template operator()<0, 2>(), begin.template operator()<0, 3>();
+  if constexpr (Rows == 2) begin.template operator()<1, 0>();
+  if constexpr (Rows == 2 && Columns == 2) begin.template operator()<1, 1>();
+}
+
 // Writes the sums of Rows x Columns tiles to `sums`: two columns make a block, as wide as a panel. Calls between()
 // after each step, whose vectors the CPU may work on while the unit multiplies.
 template <class Form, int Rows, int Columns, bool HasLastStep, class Between>
-TENON_INLINE void sum_tiles(const Tile& t, const float* b, float* sums, Between between) {
+TENON_INLINE void sum_tiles(const Tile& t, long col, const float* b, float* sums, Between between) {
   static_assert(Rows * Columns <= 4);
   using Whole = std::conditional_t<HasLastStep, WholeStepsBesideLast, WholeSteps>;
-  MatrixUnit::zero<first_sums>();
-  if constexpr (Columns > 1) MatrixUnit::zero<first_sums + 1>();
-  if constexpr (Rows == 2 || Columns == 4) MatrixUnit::zero<first_sums + 2>();
-  if constexpr (Rows * Columns == 4) MatrixUnit::zero<first_sums + 3>();
+  begin_sums<Form, Rows, Columns>(t, col);
   Factors f{{}, t.a_stride, b, t.b_row_stride, t.b_panel_stride};
   Prefetch later(t);
   // The compiler takes it that the unit changes any memory.
@@ -166,13 +183,7 @@ void finish(const Tile& t, long first, const float* sums, long panel) {
   TENON_UNROLL
   for (int i = 0; i < Rows; i++) {
     TENON_UNROLL
-    for (int j = 0; j < Vectors; j++) {
-      sum[i][j] = load(sums + i * panel_cols + j * VL);
-      if constexpr (Form::sums_are_integers) {
-        if (t.integer_scales)
-          sum[i][j] = from_bits(bits(sum[i][j]) + load(t.integer_offsets + col + j * VL));
-      }
-    }
+    for (int j = 0; j < Vectors; j++) sum[i][j] = load(sums + i * panel_cols + j * VL);
   }
   finish_sums<Form, Rows, Vectors>(rows, col, rows.c + panel * rows.c_panel_stride, sum, t.last_lanes);
 }
@@ -271,11 +282,11 @@ __attribute__((noinline)) void run_unit_tile(Tile& t) {
     };
     float* const sums = pending[now].sums();
     if (is_high) {
-      sum_tiles<Form, 2, Vectors, HasLastStep>(t, b, sums, between);
+      sum_tiles<Form, 2, Vectors, HasLastStep>(t, panel * panel_cols, b, sums, between);
     } else if (takes_two) {
-      sum_tiles<Form, 1, 4, HasLastStep>(t, b, sums, between);
+      sum_tiles<Form, 1, 4, HasLastStep>(t, panel * panel_cols, b, sums, between);
     } else {
-      sum_tiles<Form, 1, Vectors, HasLastStep>(t, b, sums, between);
+      sum_tiles<Form, 1, Vectors, HasLastStep>(t, panel * panel_cols, b, sums, between);
     }
     before.finish_all();
     pending[now].set(t, panel, takes_two);
