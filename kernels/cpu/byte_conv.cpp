@@ -140,7 +140,8 @@ void write_image(const ConvShape& s, const ByteConv& run, float* image, ThreadPo
   });
 }
 
-void run_strip(const ConvShape& s, const ByteConv& run, const Strip& strip, float* scratch, ThreadPool& pool) {
+void run_strip(const ConvShape& s, const ByteConv& run, const Strip& strip, float* scratch,
+               ThreadPool& pool) {
   const long n = strip.in_pixel / s.in_pixels();
   const long in = first_of_image(s, run, n) + strip.in_pixel % s.in_pixels() * run.in_stride;
   const long row = strip.out_pixel * run.out_rows.x_stride;
@@ -235,7 +236,8 @@ void byte_conv(const ConvShape& s, const ByteConv& run, float* scratch, ThreadPo
   if (!in_place && pool.threads() == 1 && run.out_rows.linear()) {
     const long lines =
         lines_of_strip(s, ByteImage(s).row * bytes_of_word, PackedFilters(s).size * bytes_of_word);
-    if (lines < s.out(s.h)) return each_strip(s, lines, [&](const Strip& strip) { run_strip(s, run, strip, scratch, pool); });
+    if (lines < s.out(s.h))
+      return each_strip(s, lines, [&](const Strip& strip) { run_strip(s, run, strip, scratch, pool); });
   }
   const bool makes = makes_codes(s, run.epilogue);
   const ByteImage view = in_place ? ByteImage(s, run.in_stride) : ByteImage(s);

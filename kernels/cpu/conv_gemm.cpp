@@ -208,8 +208,8 @@ namespace {
 
 // The padded copy of the images is `view`.
 template <class T>
-void run_images(const Strip& pass, const ConvRun& run, const Groups& groups, DType type, const ImageView<T>& view,
-                ThreadPool& pool) {
+void run_images(const Strip& pass, const ConvRun& run, const Groups& groups, DType type,
+                const ImageView<T>& view, ThreadPool& pool) {
   const ConvShape& s = pass.shape;
   const bool flat = s.d.trivial();
   const Runs runs(s, groups, view);
@@ -291,7 +291,8 @@ void run_passes(const ConvShape& s, const ConvRun& run, const T* in, ThreadPool&
   // Several threads have caches for more lines, and would wait for each other behind each strip.
   if (pool.threads() == 1 && step == 1 && one.size() > 0) {
     const long weights = conv_gemm_packed_size(s, type, merge) * static_cast<long>(sizeof(float));
-    return each_strip(s, lines_of_strip(s, one.row_stride() * static_cast<long>(sizeof(T)), weights), run_pass);
+    return each_strip(s, lines_of_strip(s, one.row_stride() * static_cast<long>(sizeof(T)), weights),
+                      run_pass);
   }
   for (long n = 0; n < s.N; n += step) {
     Strip images{s, n * s.in_pixels(), n * s.out_pixels()};

@@ -1,5 +1,5 @@
-// A large image, padded and convolved strip by strip of its lines: the padded copy of a strip is still in the L2 cache
-// when it is read.
+// A large image, padded and convolved strip by strip of its lines: the padded copy of a strip is still in the
+// L2 cache when it is read.
 #pragma once
 #include <algorithm>
 
@@ -26,8 +26,8 @@ inline Strip strip_of(const ConvShape& s, long n, long first, long last) {
   return strip;
 }
 
-/// Lines of the result in a strip, for sizes in bytes: of a padded line, and of packed weights, which should stay in the
-/// cache, too. All of them where strips do not pay.
+/// Lines of the result in a strip, for sizes in bytes: of a padded line, and of packed weights, which should
+/// stay in the cache, too. All of them where strips do not pay.
 inline long lines_of_strip(const ConvShape& s, long line, long weights) {
   constexpr long strip = 512 * 1024, small_weights = 1024 * 1024;
   const long image = (s.h.pad_before + s.h.in + s.h.pad_after) * line;

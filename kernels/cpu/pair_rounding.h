@@ -45,7 +45,8 @@ static TENON_INLINE TwoVectors widen_two(const std::uint16_t* p) {
 /// As narrow_pairs does.
 static TENON_INLINE void store_two(std::uint16_t* p, TwoVectors x) {
 #if defined(__AVX512BF16__)
-  const auto words = _mm512_cvtne2ps_pbh(reinterpret_cast<__m512>(x.second), reinterpret_cast<__m512>(x.first));
+  const auto words =
+      _mm512_cvtne2ps_pbh(reinterpret_cast<__m512>(x.second), reinterpret_cast<__m512>(x.first));
   _mm512_storeu_si512(p, reinterpret_cast<__m512i>(words));
 #else
   store(p, narrow_pairs(x.first));

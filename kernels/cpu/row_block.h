@@ -128,8 +128,8 @@ long packed_run(const RowGemm& g, const DepthBlock& k) {
 // Words of a packed row.
 long packed_words(const RowGemm& g, const DepthBlock& k) { return k.runs * packed_run(g, k); }
 
-// Words between two packed rows: rows a power of two apart would meet in few sets of the cache. The matrix unit reads
-// rows twice as fast that begin with a line of the cache.
+// Words between two packed rows: rows a power of two apart would meet in few sets of the cache. The matrix
+// unit reads rows twice as fast that begin with a line of the cache.
 long packed_pitch(const RowGemm& g, const DepthBlock& k) {
   constexpr long line = 16;
   const long words = packed_words(g, k);
@@ -179,7 +179,8 @@ class Block {
     const long size = g_.a_halves ? 2 : 4;
     if (is_copy && k.runs > 1 && ShortRun::fits(k.length * size)) {
       const ShortRun run(k.length * size, words * 4);
-      const auto* const a = g_.a_halves ? reinterpret_cast<const char*>(g_.a_halves) : reinterpret_cast<const char*>(g_.a);
+      const auto* const a =
+          g_.a_halves ? reinterpret_cast<const char*>(g_.a_halves) : reinterpret_cast<const char*>(g_.a);
       for (long i = 0; i < rows; i++) {
         const long row = offsets_.a[i] + k.start;
         for (long s = 0; s < k.runs; s++)

@@ -15,7 +15,8 @@ constexpr long unit_a_block = 327680;
 constexpr long small_b = 196608;
 constexpr long max_depth = RowGemm::max_depth;
 constexpr long block_depth = 2048;
-// Words of A as the tile reads it, on the stack: a block of rows, for the matrix unit 64 of what is not cut at most.
+// Words of A as the tile reads it, on the stack: a block of rows, for the matrix unit 64 of what is not cut
+// at most.
 constexpr long max_packed = VL == 16 ? 40 * max_depth : 65536;
 // Pairs of bfloat16 are half as many words, and the matrix unit reads them faster than partial sums.
 constexpr long max_pairs = 5120;

@@ -9,8 +9,8 @@ namespace tenon::cpu::TENON_ISA {
 
 // What is done to most sums of pairs: bias, residual of bfloat16, relu, and all is rounded.
 struct ShortFinish {
-  const float* bias;               // or null
-  const std::uint16_t* residual;   // or null
+  const float* bias;              // or null
+  const std::uint16_t* residual;  // or null
   bool rounds_first;
   vf low;  // what is below becomes so
   std::uint16_t* halves;
@@ -18,7 +18,8 @@ struct ShortFinish {
   // Is it all that the tile says?
   static TENON_INLINE bool does(const Tile& t) {
     using enum Activation::Kind;
-    if (!t.rounded || !t.rounded->halves || t.partial || t.residual || t.added || t.last_lanes != VL) return false;
+    if (!t.rounded || !t.rounded->halves || t.partial || t.residual || t.added || t.last_lanes != VL)
+      return false;
     const RoundedRows& how = *t.rounding;
     const bool is_simple = how.activation.kind == none || how.activation.kind == relu;
     return is_simple && rounds_in_registers(how) && (!how.adds || how.residual_is_half) &&
@@ -28,7 +29,9 @@ struct ShortFinish {
       : bias(t.bias ? t.bias + col : nullptr),
         residual(t.rounding->adds ? static_cast<const std::uint16_t*>(t.rounded->residual) + col : nullptr),
         rounds_first(residual && !t.rounding->adds_to_sum),
-        low(vf{} + (t.rounding->activation.kind == Activation::Kind::relu ? 0 : -std::numeric_limits<float>::infinity())),
+        low(vf{} + (t.rounding->activation.kind == Activation::Kind::relu
+                        ? 0
+                        : -std::numeric_limits<float>::infinity())),
         halves(t.rounded->halves + col) {}
 
   // Rows of two vectors, `distance` floats apart.
@@ -53,7 +56,8 @@ struct ShortFinish {
     const long* const from_rows = t.rounded->residual_rows + first;
     for (long i = 0; i < count; i++, sums += distance) {
       TwoVectors x{load(sums) + b.first, load(sums + VL) + b.second};
-      if constexpr (RoundsFirst) x = {BF16::widen(narrow_pairs(x.first)), BF16::widen(narrow_pairs(x.second))};
+      if constexpr (RoundsFirst)
+        x = {BF16::widen(narrow_pairs(x.first)), BF16::widen(narrow_pairs(x.second))};
       if constexpr (Adds) {
         const TwoVectors r = widen_two(from + from_rows[i]);
         x.first += r.first, x.second += r.second;
