@@ -11,6 +11,7 @@
 #include "kernels/cpu/byte_conv_transposed.h"
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/conv_gemm.h"
+#include "kernels/cpu/conv_strips.h"
 #include "kernels/cpu/integer_rows.h"
 #include "kernels/cpu/row_gemm_parallel.h"
 
@@ -139,6 +140,22 @@ void write_image(const ConvShape& s, const ByteConv& run, float* image, ThreadPo
   });
 }
 
+void run_strip(const ConvShape& s, const ByteConv& run, const Strip& strip, float* scratch,
+               ThreadPool& pool) {
+  const long n = strip.in_pixel / s.in_pixels();
+  const long in = first_of_image(s, run, n) + strip.in_pixel % s.in_pixels() * run.in_stride;
+  const long row = strip.out_pixel * run.out_rows.x_stride;
+  ByteConv part = run;
+  if (run.in_bytes)
+    part.in_bytes += in;
+  else
+    part.in += in;
+  if (run.out) part.out += row * run.out_stride;
+  part.first_row += row;
+  part.epilogue = run.epilogue.from(row, 0);
+  byte_conv(strip.shape, part, scratch, pool);
+}
+
 }  // namespace
 
 bool byte_conv_supports(const ConvShape& s) {
@@ -215,8 +232,14 @@ long byte_conv_scratch_size(const ConvShape& s) {
 void byte_conv(const ConvShape& s, const ByteConv& run, float* scratch, ThreadPool& pool) {
   TENON_CHECK(byte_conv_supports(s));
   if (s.transposed) return byte_conv_transposed(s, run, scratch, pool);
-  const bool makes = makes_codes(s, run.epilogue);
   const bool in_place = is_read_in_place(s, run);
+  if (!in_place && pool.threads() == 1 && run.out_rows.linear()) {
+    const long lines =
+        lines_of_strip(s, ByteImage(s).row * bytes_of_word, PackedFilters(s).size * bytes_of_word);
+    if (lines < s.out(s.h))
+      return each_strip(s, lines, [&](const Strip& strip) { run_strip(s, run, strip, scratch, pool); });
+  }
+  const bool makes = makes_codes(s, run.epilogue);
   const ByteImage view = in_place ? ByteImage(s, run.in_stride) : ByteImage(s);
   const PackedFilters parts(s);
   const ByteGroup& group = parts.group;

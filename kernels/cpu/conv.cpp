@@ -164,7 +164,7 @@ bool conv_writes_halves(const ConvShape& s, ConvAlgorithm algorithm) {
   // Where the depth is cut, partial sums wait in the result.
   if (is_winograd) return s.Cin * s.taps() <= RowGemm::max_depth;
   const long depth = s.transposed ? s.Cin * s.taps() : conv_gemm_pairs_depth(s);
-  return algorithm == ConvAlgorithm::gemm_bf16 && depth <= RowGemm::max_depth;
+  return algorithm == ConvAlgorithm::gemm_bf16 && depth <= row_gemm_uncut_depth(DType::bf16);
 }
 
 ConvAlgorithm choose_conv(const ConvShape& s) {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "kernels/cpu/conv_halo.h"
+#include "kernels/cpu/conv_strips.h"
 #include "kernels/cpu/row_gemm_parallel.h"
 #include "kernels/cpu/transpose.h"
 
@@ -205,16 +206,17 @@ long conv_gemm_scratch_size(const ConvShape& s, DType type) {
 
 namespace {
 
-// `images` images from image n on, whose padded copy is `view`.
+// The padded copy of the images is `view`.
 template <class T>
-void run_images(const ConvShape& s, const ConvRun& run, const Groups& groups, DType type,
-                const ImageView<T>& view, long n, long images, ThreadPool& pool) {
+void run_images(const Strip& pass, const ConvRun& run, const Groups& groups, DType type,
+                const ImageView<T>& view, ThreadPool& pool) {
+  const ConvShape& s = pass.shape;
   const bool flat = s.d.trivial();
   const Runs runs(s, groups, view);
-  const long first_pixel = n * s.out_pixels();
+  const long first_pixel = pass.out_pixel;
   RowGemm g;
   g.schedule = run.schedule;
-  g.rows = images * s.out_pixels();
+  g.rows = s.N * s.out_pixels();
   g.cols = groups.out;
   if (reads_pixels_in_order(s, halo_of(s, 1, type))) {
     g.a_rows.x_stride = view.pixel_stride;
@@ -266,18 +268,15 @@ void run_passes(const ConvShape& s, const ConvRun& run, const T* in, ThreadPool&
                 Merge merge) {
   TENON_CHECK(s.taps() <= max_conv_taps);
   const Groups groups(s, merge, type), alone(s, Merge::no, type);
-  const bool in_order = reads_pixels_in_order(s, halo_of(s, 1, type));
-  const long step = in_order ? s.N : std::min(s.N, images_per_pass(s));
   std::vector<float> packed_alone;
-  for (long n = 0; n < s.N; n += step) {
-    const long images = std::min(step, s.N - n);
+  const auto run_pass = [&](const Strip& pass) {
     std::atomic<bool> finite = true;
     const ImageView<T> view =
-        with_halo(halo_of(s, images, type), in + n * s.in_pixels() * run.in_stride, run.in_stride,
+        with_halo(halo_of(pass.shape, pass.shape.N, type), in + pass.in_pixel * run.in_stride, run.in_stride,
                   reinterpret_cast<T*>(run.scratch), pool, groups.merged > 1 ? &finite : nullptr);
     if (finite) {
-      run_images(s, run, groups, type, view, n, images, pool);
-      continue;
+      run_images(pass, run, groups, type, view, pool);
+      return;
     }
     if (packed_alone.empty()) {
       packed_alone.resize(static_cast<std::size_t>(conv_gemm_packed_size(s, type, Merge::no)));
@@ -285,7 +284,20 @@ void run_passes(const ConvShape& s, const ConvRun& run, const T* in, ThreadPool&
     }
     ConvRun group_by_group = run;
     group_by_group.packed = packed_alone.data();
-    run_images(s, group_by_group, alone, type, view, n, images, pool);
+    run_images(pass, group_by_group, alone, type, view, pool);
+  };
+  const Halo one = halo_of(s, 1, type);
+  const long step = reads_pixels_in_order(s, one) ? s.N : std::min(s.N, images_per_pass(s));
+  // Several threads have caches for more lines, and would wait for each other behind each strip.
+  if (pool.threads() == 1 && step == 1 && one.size() > 0) {
+    const long weights = conv_gemm_packed_size(s, type, merge) * static_cast<long>(sizeof(float));
+    return each_strip(s, lines_of_strip(s, one.row_stride() * static_cast<long>(sizeof(T)), weights),
+                      run_pass);
+  }
+  for (long n = 0; n < s.N; n += step) {
+    Strip images{s, n * s.in_pixels(), n * s.out_pixels()};
+    images.shape.N = std::min(step, s.N - n);
+    run_pass(images);
   }
 }
 

@@ -17,6 +17,44 @@ static TENON_INLINE vh narrow_pairs(vf x) {
                                               : x);
 #endif
 }
+
+/// Two vectors of 32 elements in a row.
+struct TwoVectors {
+  vf first, second;
+};
+static TENON_INLINE TwoVectors widen_two(const std::uint16_t* p) {
+#if defined(__AVX512BF16__)
+  // Word i in the upper half of lane i.
+  constexpr auto places_from = [](int first) {
+    struct alignas(64) {
+      std::uint16_t of[2 * VL];
+    } places{};
+    for (int i = 0; i < VL; i++) places.of[2 * i + 1] = static_cast<std::uint16_t>(first + i);
+    return places;
+  };
+  static constexpr auto low = places_from(0), high = places_from(VL);
+  constexpr __mmask32 upper = 0xaaaaaaaa;
+  const __m512i words = _mm512_loadu_si512(p);
+  const auto spread = [&](const auto& to) __attribute__((always_inline)) {
+    return reinterpret_cast<vf>(_mm512_maskz_permutexvar_epi16(upper, _mm512_load_si512(&to), words));
+  };
+  return {spread(low), spread(high)};
+#else
+  return {BF16::widen(load(p)), BF16::widen(load(p + VL))};
+#endif
+}
+/// As narrow_pairs does.
+static TENON_INLINE void store_two(std::uint16_t* p, TwoVectors x) {
+#if defined(__AVX512BF16__)
+  const auto words =
+      _mm512_cvtne2ps_pbh(reinterpret_cast<__m512>(x.second), reinterpret_cast<__m512>(x.first));
+  _mm512_storeu_si512(p, reinterpret_cast<__m512i>(words));
+#else
+  store(p, narrow_pairs(x.first));
+  store(p + VL, narrow_pairs(x.second));
+#endif
+}
+
 template <int Rows, int Vectors>
 static TENON_INLINE void round_pairs(vf (&x)[Rows][Vectors]) {
   TENON_UNROLL

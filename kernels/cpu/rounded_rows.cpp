@@ -73,6 +73,25 @@ template <class Half, Activation::Kind kind, bool adds, bool residual_is_half, b
   finish<Half, kind>(how, tile, {adds, residual_is_half, to_halves});
 }
 
+// A single column without a residual: a vector takes several rows.
+template <class Half, Activation::Kind kind>
+void finish_column(const RoundedRows& how, const RoundedTile& t) {
+  for (long r = 0; r < t.rows; r += VL) {
+    const long count = t.rows - r < VL ? t.rows - r : VL;
+    alignas(64) float column[VL] = {};
+    for (long i = 0; i < count; i++) column[i] = t.sums[t.sums_rows[r + i]];
+    vf x = unrounded<Half, kind>(how, {}, load(column), vf{});
+    if (t.halves) {
+      alignas(64) std::uint16_t halves[VL];
+      store(halves, Half::narrow(x));
+      for (long i = 0; i < count; i++) t.halves[t.halves_rows[r + i]] = halves[i];
+      continue;
+    }
+    store(column, how.rounds_result ? Half::round(x) : x);
+    for (long i = 0; i < count; i++) t.sums[t.sums_rows[r + i]] = column[i];
+  }
+}
+
 // Those of short activations have loops of their own, without branches.
 template <class Half, Activation::Kind kind>
 [[gnu::noinline]] void finish_kind(const RoundedRows& how, const RoundedTile& tile) {
@@ -87,6 +106,8 @@ template <class Half, Activation::Kind kind>
                   : (form.to_halves ? finish_form<Half, kind, false, false, true>
                                     : finish_form<Half, kind, false, false, false>);
     run(how, tile);
+  } else if (tile.cols == 1 && !form.adds) {
+    finish_column<Half, kind>(how, tile);
   } else {
     finish<Half, kind>(how, tile, form);
   }

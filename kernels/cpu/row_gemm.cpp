@@ -21,6 +21,8 @@ constexpr long max_packed = 65536;
 constexpr long max_unit_packed = 7 * unit_tile_rows * (FloatPieces::count * pieces_depth / 2 + VL);
 static_assert(max_unit_packed >= unit_tile_rows * (FloatPieces::count * max_depth / 2 + VL));
 static_assert(max_unit_packed <= unit_packing_words);
+// Pairs of bfloat16 are half as many words, and the matrix unit reads them faster than partial sums.
+constexpr long max_pairs = 5120;
 
 // Tiles round themselves; a hook and what is only stored in 16 bits take the hot tile.
 bool through_hot_tile(const RowGemm& g, const DepthBlock& k) {
@@ -172,6 +174,10 @@ double speed_of_bytes() { return has_matrix_unit() ? 8 : runs_byte_dot() ? 4 : 1
 bool row_gemm_runs_groups(long group) { return group == 4 || (group == 8 && VL == 8); }
 bool row_gemm_splits_bytes() { return runs_split_bytes(); }
 
+long row_gemm_uncut_depth(DType b_type) {
+  return b_type == DType::bf16 && has_matrix_unit() ? max_pairs : max_depth;
+}
+
 TileShape row_gemm_tile() { return {tile_rows, panel_cols}; }
 
 RowTiles row_gemm_tiles(const RowGemm& g) {
@@ -186,7 +192,7 @@ void row_gemm(const RowGemm& g, const RowGemmPart& part) {
   const bool waits_in_c = !g.c_halves && !g.hook_stores;
   const bool cuts_pieces =
       g.in_pieces && waits_in_c && (g.runs == 1 || g.run_length % FloatPieces::step == 0);
-  const bool cut = g.depth() > (cuts_pieces ? pieces_depth : max_depth);
+  const bool cut = g.depth() > (cuts_pieces ? pieces_depth : row_gemm_uncut_depth(g.b_type));
   const long block_depth = g.in_pieces ? pieces_depth : float_depth;
   // Blocks of whole runs, or, of a single run, of block_depth floats.
   const long runs_at_once = !cut || g.runs == 1 ? g.runs : larger(1, block_depth / g.run_length);

@@ -84,7 +84,8 @@ struct RowGemm {
   // Row m of C, and of the residual, is row c_rows(m) of the buffer (strides of c_rows count rows of the
   // buffer).
   float* c = nullptr;
-  // In place of c: bfloat16, rounded to nearest even once the epilogue is done. No depth above max_depth.
+  // In place of c: bfloat16, rounded to nearest even once the epilogue is done. No depth above
+  // row_gemm_uncut_depth.
   std::uint16_t* c_halves = nullptr;
   // The hook writes the result elsewhere, not to c. No depth above max_depth.
   bool hook_stores = false;
@@ -182,6 +183,10 @@ float* unit_packing();
 /// Does it take RowGemm::group?
 using RunsGroups = bool(long group);
 TENON_PER_ISA(RunsGroups, row_gemm_runs_groups, row_gemm_runs_groups)
+
+/// The deepest product by a B of this type that is summed in one go: max_depth or more.
+using UncutDepth = long(DType b_type);
+TENON_PER_ISA(UncutDepth, row_gemm_uncut_depth, row_gemm_uncut_depth)
 
 /// Are products of bytes faster where B is split (split_bytes.h)?
 using SplitsBytes = bool();

@@ -190,16 +190,33 @@ struct UnitRows {
         before(t.reads_rows_before ? unit_rows - count : 0) {}
 };
 
-// Writes the sums of Rows x Columns tiles to `sums`: two columns make a block, as wide as a panel. Calls
-// between() after each step, whose vectors the CPU may work on while the unit multiplies.
+// Sums begin as zeros, or as the offsets of their columns.
+template <class Form, int Rows, int Columns>
+TENON_INLINE void begin_sums(const Tile& t, long col) {
+  const auto* const offsets = Form::sums_are_integers && t.integer_scales
+                                  ? reinterpret_cast<const float*>(t.integer_offsets + col)
+                                  : nullptr;
+  const auto begin = [&]<int Row, int Column>() __attribute__((always_inline)) {
+    constexpr int tile = first_sums + (Rows == 1 ? Column : 2 * Row + Column);
+    if (offsets)
+      MatrixUnit::load<tile>(offsets + Column * unit_words, 0);  // one row for all
+    else
+      MatrixUnit::zero<tile>();
+  };
+  begin.template operator()<0, 0>();
+  if constexpr (Columns > 1) begin.template operator()<0, 1>();
+  if constexpr (Columns == 4) begin.template operator()<0, 2>(), begin.template operator()<0, 3>();
+  if constexpr (Rows == 2) begin.template operator()<1, 0>();
+  if constexpr (Rows == 2 && Columns == 2) begin.template operator()<1, 1>();
+}
+
+// Writes the sums of Rows x Columns tiles to `sums`: two columns make a block, as wide as a panel. Calls between()
+// after each step, whose vectors the CPU may work on while the unit multiplies.
 template <class Form, int Rows, int Columns, bool HasLastStep, class Between>
-TENON_INLINE void sum_tiles(const Tile& t, const float* b, float* sums, Between between) {
+TENON_INLINE void sum_tiles(const Tile& t, long col, const float* b, float* sums, Between between) {
   static_assert(Rows * Columns <= 4);
   using Whole = std::conditional_t<HasLastStep, WholeStepsBesideLast, WholeSteps>;
-  MatrixUnit::zero<first_sums>();
-  if constexpr (Columns > 1) MatrixUnit::zero<first_sums + 1>();
-  if constexpr (Rows == 2 || Columns == 4) MatrixUnit::zero<first_sums + 2>();
-  if constexpr (Rows * Columns == 4) MatrixUnit::zero<first_sums + 3>();
+  begin_sums<Form, Rows, Columns>(t, col);
   Factors f{{}, t.a_stride, b, t.b_row_stride, t.b_panel_stride};
   Prefetch later(t);
   // The compiler takes it that the unit changes any memory.
@@ -288,12 +305,7 @@ void finish(const Tile& t, long first, const float* sums, long panel) {
   TENON_UNROLL
   for (int i = 0; i < Rows; i++) {
     TENON_UNROLL
-    for (int j = 0; j < Vectors; j++) {
-      sum[i][j] = load(sums + i * panel_cols + j * VL);
-      if constexpr (Form::sums_are_integers) {
-        if (t.integer_scales) sum[i][j] = from_bits(bits(sum[i][j]) + load(t.integer_offsets + col + j * VL));
-      }
-    }
+    for (int j = 0; j < Vectors; j++) sum[i][j] = load(sums + i * panel_cols + j * VL);
   }
   if constexpr (is_in_pieces<Form>) {
     if (!are_numbers(sum)) sum_floats(t, first, t.b + panel * t.b_panel_stride, sum);
@@ -312,13 +324,16 @@ class Pending {
     blocks_ = takes_two || t.height > unit_rows ? 2 : 1;
     takes_two_ = takes_two;
     block_ = done_ = 0;
+    if constexpr (can_be_short) is_short_ = ShortFinish::does(t);
   }
   bool is_done() const { return block_ == blocks_; }
   void finish_piece() {
     const int unit = takes_two_ ? 0 : block_;
     const UnitRows rows(*tile_, unit);
     const long left = rows.count - done_;
-    if (left >= 8)
+    if (is_short_)
+      finish_short(unit, rows, left < 8 ? left : 8);
+    else if (left >= 8)
       finish_rows<8>(unit, rows);
     else if (left >= 4)
       finish_rows<4>(unit, rows);
@@ -333,11 +348,21 @@ class Pending {
   }
 
  private:
+  static constexpr bool can_be_short = Form::rounds && Vectors == 2;
+
+  const float* sums_of(const UnitRows& rows) const {
+    return sums_ + block_ * block_words + (rows.before + done_) * panel_cols;
+  }
+  long panel_of_block() const { return panel_ + (takes_two_ ? block_ : 0); }
+  TENON_INLINE void finish_short(int unit, const UnitRows& rows, long count) {
+    if constexpr (can_be_short)
+      ShortFinish(*tile_, panel_of_block() * panel_cols)
+          .rows(*tile_, unit * unit_rows + done_, count, sums_of(rows), panel_cols);
+    done_ += count;
+  }
   template <int Rows>
   void finish_rows(int unit, const UnitRows& rows) {
-    finish<Form, Rows, Vectors>(*tile_, unit * unit_rows + done_,
-                                sums_ + block_ * block_words + (rows.before + done_) * panel_cols,
-                                panel_ + (takes_two_ ? block_ : 0));
+    finish<Form, Rows, Vectors>(*tile_, unit * unit_rows + done_, sums_of(rows), panel_of_block());
     done_ += Rows;
   }
 
@@ -345,7 +370,7 @@ class Pending {
   const Tile* tile_ = nullptr;
   long panel_ = 0, done_ = 0;
   int block_ = 0, blocks_ = 0;
-  bool takes_two_ = false;
+  bool takes_two_ = false, is_short_ = false;
 };
 
 void prefetch_result(const Tile& t, long panel) {
@@ -382,11 +407,11 @@ __attribute__((noinline)) void run_unit_tile(Tile& t) {
     };
     float* const sums = pending[now].sums();
     if (is_high) {
-      sum_tiles<Form, 2, Vectors, HasLastStep>(t, b, sums, between);
+      sum_tiles<Form, 2, Vectors, HasLastStep>(t, panel * panel_cols, b, sums, between);
     } else if (takes_two) {
-      sum_tiles<Form, 1, 4, HasLastStep>(t, b, sums, between);
+      sum_tiles<Form, 1, 4, HasLastStep>(t, panel * panel_cols, b, sums, between);
     } else {
-      sum_tiles<Form, 1, Vectors, HasLastStep>(t, b, sums, between);
+      sum_tiles<Form, 1, Vectors, HasLastStep>(t, panel * panel_cols, b, sums, between);
     }
     before.finish_all();
     pending[now].set(t, panel, takes_two);

@@ -154,6 +154,29 @@ TEST_P(ByteConvTest, EqualsPlainLoops) {
   }
 }
 
+// On one thread they are padded strip by strip.
+TEST_P(ByteConvTest, LargeImagesAreTheSameOnOneThreadAndOnSeveral) {
+  const ConvShape s{.N = 2, .Cin = 20, .Cout = 5, .h = axis(262, 3, 2, 1), .w = axis(230, 3, 1, 1)};
+  ThreadPool alone(1), several(2);
+  const Layer layer(s);
+  const std::vector<float> packed = layer.packed(s, alone);
+  std::vector<float> scratch(static_cast<std::size_t>(byte_conv_scratch_size(s)));
+  const auto result = [&](ThreadPool& pool) {
+    std::vector<float> out(static_cast<std::size_t>(s.N * s.out_pixels() * s.Cout));
+    byte_conv(s,
+              {.in_bytes = layer.image.data(),
+               .in_stride = s.Cin,
+               .least = -zero_point,
+               .packed = packed.data(),
+               .out = out.data(),
+               .out_stride = s.Cout,
+               .epilogue = {.bias = layer.bias.data()}},
+              scratch.data(), pool);
+    return out;
+  };
+  ASSERT_EQ(result(alone), result(several));
+}
+
 // Of channels-last bytes, one plane a channel.
 std::vector<std::uint8_t> in_planes(const ConvShape& s, const std::vector<std::uint8_t>& image) {
   std::vector<std::uint8_t> planes;

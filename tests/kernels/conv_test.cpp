@@ -209,6 +209,11 @@ TEST_P(ConvTest, FiveByFive) {
   expect_right({.Cin = 16, .Cout = 16, .h = axis(6, 5, 1, 2), .w = axis(9, 5, 1, 2), .d = axis(4, 5, 1, 2)});
 }
 
+// On one thread they are padded strip by strip.
+TEST_P(ConvTest, LargeImages) {
+  expect_right({.N = 2, .Cin = 16, .Cout = 3, .h = axis(210, 3, 2, 1), .w = axis(180, 3, 1, 1)});
+}
+
 TEST_P(ConvTest, PaddingOnOneSideOnly) {
   expect_right({.Cin = 5,
                 .Cout = 6,
