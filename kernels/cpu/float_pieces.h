@@ -1,9 +1,9 @@
 // Products of float32 on a matrix unit that multiplies bfloat16. A factor is the sum of three numbers of
 // bfloat16, each of which is the upper half of what those before it leave: 24 bits in all. Of the nine
-// products of two factors' pieces the three smallest are left out, which are below 2^-23 of the product; sums
-// are float32. Beside float64 the error is less than that of a chain of multiply-adds in float32 (Henry,
-// Tang, Heinecke: Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations,
-// 2019).
+// products of two factors' pieces the three smallest are left out, 2^-24 of the product on average; sums are
+// float32. Beside float64 the error of deep products is less than that of a chain of multiply-adds in float32
+// (Henry, Tang, Heinecke: Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision
+// Computations, 2019). Pieces below 2^-126 count as zero, so that numbers below 2^-102 have fewer digits.
 #pragma once
 #include "kernels/cpu/isa.h"
 

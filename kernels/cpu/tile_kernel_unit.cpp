@@ -37,7 +37,6 @@ constexpr int block_words = unit_rows * panel_cols;  // sums of 16 rows in a pan
 
 // Floats in pieces.
 struct PiecesOnUnit : PlainForm {
-  static TENON_INLINE vf add(vf sum, vf x, vf factor) { return sum + x * factor; }
   template <int Sums, int A, int B>
   static TENON_INLINE void add() {
     MatrixUnit::add_pairs<Sums, A, B>();
@@ -210,8 +209,8 @@ TENON_INLINE void begin_sums(const Tile& t, long col) {
   if constexpr (Rows == 2 && Columns == 2) begin.template operator()<1, 1>();
 }
 
-// Writes the sums of Rows x Columns tiles to `sums`: two columns make a block, as wide as a panel. Calls between()
-// after each step, whose vectors the CPU may work on while the unit multiplies.
+// Writes the sums of Rows x Columns tiles to `sums`: two columns make a block, as wide as a panel. Calls
+// between() after each step, whose vectors the CPU may work on while the unit multiplies.
 template <class Form, int Rows, int Columns, bool HasLastStep, class Between>
 TENON_INLINE void sum_tiles(const Tile& t, long col, const float* b, float* sums, Between between) {
   static_assert(Rows * Columns <= 4);
