@@ -13,8 +13,13 @@ struct Strip {
   long in_pixel, out_pixel;  // the first ones
 };
 
-/// Lines [first, last) of the result of image n.
+/// Lines [first, last) of the result of image n; all of them are the image as it is.
 inline Strip strip_of(const ConvShape& s, long n, long first, long last) {
+  if (first == 0 && last == s.out(s.h)) {
+    Strip image{s, n * s.in_pixels(), n * s.out_pixels()};
+    image.shape.N = 1;
+    return image;
+  }
   const long begin = first * s.h.stride - s.h.pad_before;
   const long end = (last - 1) * s.h.stride + (s.h.kernel - 1) * s.h.dilation + 1 - s.h.pad_before;
   const long from = std::clamp(begin, 0L, s.h.in), to = std::clamp(end, from, s.h.in);

@@ -3,7 +3,8 @@
 // products of two factors' pieces the three smallest are left out, 2^-24 of the product on average; sums are
 // float32. Beside float64 the error of deep products is less than that of a chain of multiply-adds in float32
 // (Henry, Tang, Heinecke: Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision
-// Computations, 2019). Pieces below 2^-126 count as zero, so that numbers below 2^-102 have fewer digits.
+// Computations, 2019). The unit takes pieces and sums below 2^-126 for zero: rows none of
+// whose numbers reaches FloatPieces::least are made larger, matrices with such columns not multiplied so.
 #pragma once
 #include "kernels/cpu/isa.h"
 
@@ -14,6 +15,7 @@ namespace tenon::cpu {
 struct FloatPieces {
   static constexpr long count = 3;
   static constexpr long step = 32;  // elements of the depth; a last one is padded with zeros
+  static constexpr float least = 0x1p-48f;
   /// Elements of a depth with its padding, and words of a panel of so many columns.
   static constexpr long padded(long depth) { return (depth + step - 1) / step * step; }
   static constexpr long panel_words(long depth, long cols) { return padded(depth) / 2 * count * cols; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -237,6 +238,18 @@ long packed_b_size(long K, long N, const MatrixB& b) {
   return packs_columns(K, N, b) ? K * N : (N + cols - 1) / cols * panel_words(K, b);
 }
 long packed_b_size(long K, long N, DType type) { return packed_b_size(K, N, MatrixB{.type = type}); }
+
+bool fits_pieces(long K, long N, const MatrixB& b) {
+  std::vector<float> largest(static_cast<std::size_t>(N));
+  const bool by_columns = b.k_stride == 1;
+  for (long i = 0; i < (by_columns ? N : K); i++)
+    for (long j = 0; j < (by_columns ? K : N); j++) {
+      const long k = by_columns ? j : i, n = by_columns ? i : j;
+      float& of_column = largest[static_cast<std::size_t>(n)];
+      of_column = std::max(of_column, std::abs(at<float>(b, k)[n * b.n_stride]));
+    }
+  return std::ranges::none_of(largest, [](float x) { return x > 0 && x < FloatPieces::least; });
+}
 
 bool gemm_runs_pieces(long M, long N, long K) {
   // Few rows wait for B, which has half as many bytes more; narrow products for A in pieces, shallow ones for

@@ -28,8 +28,9 @@ constexpr DType packed_type(DType b) { return is_float8(b) ? DType::f16 : b; }
 /// Packed data are for the ISA they were packed under.
 long packed_b_size(long K, long N, DType type = DType::f32);
 long packed_b_size(long K, long N, const MatrixB& b);
-/// Are products of float32 of this size faster in pieces of bfloat16?
+/// Are products of float32 of this size faster in pieces of bfloat16, and are all columns of B large enough?
 bool gemm_runs_pieces(long M, long N, long K);
+bool fits_pieces(long K, long N, const MatrixB& b);
 void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool);
 
 struct Gemm {

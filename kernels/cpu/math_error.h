@@ -24,8 +24,8 @@ static TENON_INLINE vf verf(vf whole) {
   const vf p =
       polynomial(s, 2.0259101e-06f, 0.0002846882f, 0.0038081706f, 0.052875474f, 0.1915505f, 1.1283791f);
   const vf q = polynomial(s, 3.7831847e-05f, 0.0011707285f, 0.015055107f, 0.1145597f, 0.50308985f, 1.0f);
-  return vabs(whole) > saturated ? with_sign_of(broadcast(1.0f), whole)
-                                 : clamp(quotient(x * p, q), -1.0f, 1.0f);
+  const vf inside = clamp(quotient(x * p, q), -1.0f, 1.0f);
+  return with_sign_of(vabs(whole) > saturated ? broadcast(1.0f) : inside, whole);  // -0 stays
 }
 
 /// erfc(x) = exp(-x^2) times a smooth function; x^2 is a square that is exact and a rest.

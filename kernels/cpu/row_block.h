@@ -142,13 +142,19 @@ long packed_pitch(const RowGemm& g, const DepthBlock& k) {
   return runs_on_unit(g) ? (pieces_of(words, line) | 1) * line : words + VL;
 }
 
-// A row of floats, run by run, in pieces.
-void split_row(const RowGemm& g, const DepthBlock& k, const float* row, float* to) {
+// A row of floats, run by run, in pieces. Was it too small for the unit?
+bool split_row(const RowGemm& g, const DepthBlock& k, const float* row, float* to) {
   const long words = packed_words(g, k);
-  if (k.runs == 1) return split_run(row + (g.run_offsets ? g.run_offsets[k.run] : 0), k.length, to, words);
-  alignas(64) float all[RowGemm::max_depth];
-  for (long s = 0; s < k.runs; s++) copy_words(row + g.run_offsets[k.run + s], k.length, all + s * k.length);
-  split_run(all, k.runs * k.length, to, words);
+  alignas(64) float runs[RowGemm::max_depth];
+  const float* whole = runs;
+  if (k.runs == 1)
+    whole = row + (g.run_offsets ? g.run_offsets[k.run] : 0);
+  else
+    for (long s = 0; s < k.runs; s++)
+      copy_words(row + g.run_offsets[k.run + s], k.length, runs + s * k.length);
+  const bool is_small = split_run(whole, k.runs * k.length, 1, to, words);
+  if (is_small) split_run(whole, k.runs * k.length, of_small_rows, to, words);
+  return is_small;
 }
 
 // Do tiles make codes of their sums? Those of bytes are never cut.
@@ -206,7 +212,7 @@ class Block {
       return;
     }
     for (long i = 0; i < rows; i++) {
-      if (g_.in_pieces) split_row(g_, k, g_.a + offsets_.a[i] + k.start, packed + i * pitch);
+      if (g_.in_pieces) small_[i] = split_row(g_, k, g_.a + offsets_.a[i] + k.start, packed + i * pitch);
       for (long s = 0; s < k.runs && !g_.in_pieces; s++) {
         const long from = offsets_.a[i] + (g_.run_offsets ? g_.run_offsets[k.run + s] : 0) + k.start;
         float* const to = packed + i * pitch + s * words;
@@ -285,6 +291,7 @@ class Block {
       tile.runs = 1;
       tile.run_length = packed_words(g_, k);
       tile.piece_distance = tile.run_length;
+      tile.small_rows = small_ + row;
     } else if (pairs_in_place_) {
       tile.a = pairs_in_place_ + k.start / 2;
       tile.runs = k.runs;
@@ -456,6 +463,7 @@ class Block {
   const float* pairs_in_place_ = nullptr;  // A where lies_in_pairs
   long pair_offsets_[max_runs_in_place];   // of its runs, in words
   BlockRows offsets_;
+  bool small_[max_block_rows];  // of rows in pieces
 };
 
 }  // namespace

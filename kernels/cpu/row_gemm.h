@@ -104,7 +104,8 @@ struct RowGemm {
   long depth() const { return runs * run_length; }
   /// Can the depth be of floats in pieces?
   bool can_split_depth() const {
-    return runs == 1 || run_length % FloatPieces::step == 0 || depth() <= max_depth;
+    return runs == 1 || depth() <= max_depth ||
+           (run_length % FloatPieces::step == 0 && run_length <= max_depth);
   }
 };
 

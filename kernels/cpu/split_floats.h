@@ -41,10 +41,20 @@ static TENON_INLINE vf join_floats(const vu (&piece)[FloatPieces::count]) {
   return first - first == vf{} ? whole : first;
 }
 
-/// A run of floats, two in a word: piece p of it lies p * distance words behind `to`. `length` is even, or
-/// ends the row, which is padded with zeros up to a whole step.
-static inline void split_run(const float* from, long length, float* to, long distance) {
+/// Rows that are too small for the unit are split a power of two larger, and their sums made smaller.
+inline constexpr float of_small_rows = 0x1p96f, of_their_sums = 0x1p-96f;
+
+/// A run of floats times `scale`, two in a word: piece p of it lies p * distance words behind `to`. `length`
+/// is even, or ends the row, which is padded with zeros up to a whole step. Is the run too small for the
+/// unit?
+static inline bool split_run(const float* from, long length, float scale, float* to, long distance) {
+  vi largest{};  // bits of the magnitudes, of each lane
   const auto write = [&](vf x, vf y, long i) {
+    for (vf* const v : {&x, &y}) {
+      const vi magnitude = bits(*v) & 0x7fffffff;
+      largest = largest > magnitude ? largest : magnitude;
+      *v *= scale;
+    }
     const SplitFloats first(x), second(y);
     TENON_UNROLL
     for (int p = 0; p < FloatPieces::count; p++)
@@ -52,12 +62,15 @@ static inline void split_run(const float* from, long length, float* to, long dis
   };
   long i = 0;
   for (; i + 2 * VL <= length; i += 2 * VL) write(load(from + i), load(from + i + VL), i);
-  if (i == length) return;
-  const auto rest = [&](long done) {
-    const long left = length - i - done;
-    return load_partial(from + i + done, static_cast<int>(left < 0 ? 0 : left < VL ? left : VL));
-  };
-  write(rest(0), rest(VL), i);
+  if (i < length) {
+    const auto rest = [&](long done) {
+      const long left = length - i - done;
+      return load_partial(from + i + done, static_cast<int>(left < 0 ? 0 : left < VL ? left : VL));
+    };
+    write(rest(0), rest(VL), i);
+  }
+  constexpr auto least = __builtin_bit_cast(std::int32_t, FloatPieces::least);
+  return any(largest != 0) && !any(largest >= least);
 }
 
 }  // namespace tenon::cpu::TENON_ISA

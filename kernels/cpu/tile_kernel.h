@@ -90,7 +90,9 @@ struct Tile {
   // before them, or what is behind them.
   long height = 0;
   bool reads_rows_before = false;
-  long piece_distance = 0;  // of A in pieces, from one to the next
+  // Of A in pieces: from one to the next, and whether a row is too small for the unit.
+  long piece_distance = 0;
+  const bool* small_rows = nullptr;
 
   /// To a row tile so many rows further on, and what it brings to the cache.
   TENON_INLINE void move(long rows, long later_words) {

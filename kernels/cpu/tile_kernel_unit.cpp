@@ -251,13 +251,12 @@ TENON_INLINE void sum_tiles(const Tile& t, long col, const float* b, float* sums
     MatrixUnit::store<first_sums + 3>(sums + block_words + unit_words, panel_cols);
 }
 
-// Sums of floats in pieces that became no numbers: an infinity times a piece that is zero makes NaN. From
-// what the pieces were they are made again, by multiply-adds. Rows are those from `first` on.
+// Sums of floats in pieces that became no numbers: an infinity times a piece that is zero makes NaN. They are
+// made again by multiply-adds, from what the pieces were. Rows are those from `first` on.
 template <int Rows, int Vectors>
 __attribute__((noinline)) void sum_floats(const Tile& t, long first, const float* b,
-                                          vf (&sum)[Rows][Vectors]) {
-  for (int i = 0; i < Rows; i++)
-    for (int j = 0; j < Vectors; j++) sum[i][j] = vf{};
+                                          vf (&sums)[Rows][Vectors]) {
+  vf again[Rows][Vectors] = {};
   const float* const a = t.a + t.a_row[first];
   for (long k = 0; k < 2 * t.run_length; k++) {
     const auto half_of = [k](vu words) { return k % 2 == 0 ? words << 16 : words & 0xffff0000u; };
@@ -272,10 +271,15 @@ __attribute__((noinline)) void sum_floats(const Tile& t, long first, const float
         for (int p = 0; p < FloatPieces::count; p++)
           piece[p] =
               half_of(reinterpret_cast<vu>(broadcast(a[i * t.a_stride + p * t.piece_distance + k / 2])));
-        sum[i][j] += join_floats(piece) * factor;
+        again[i][j] += join_floats(piece) * factor;
       }
     }
   }
+  for (int i = 0; i < Rows; i++)
+    for (int j = 0; j < Vectors; j++) {
+      const vi is_number = sums[i][j] - sums[i][j] == vf{};
+      sums[i][j] = is_number ? sums[i][j] : again[i][j];
+    }
 }
 
 template <int Rows, int Vectors>
@@ -287,6 +291,15 @@ TENON_INLINE bool are_numbers(const vf (&sum)[Rows][Vectors]) {
     for (int j = 0; j < Vectors; j++) zero[j] += sum[i][j] - sum[i][j];
   }
   return !any(zero[0] + zero[Vectors - 1] != vf{});
+}
+
+template <int Rows, int Vectors>
+TENON_INLINE void join_pieces(const Tile& t, long first, const float* b, vf (&sum)[Rows][Vectors]) {
+  if (!are_numbers(sum)) sum_floats(t, first, b, sum);
+  for (int i = 0; i < Rows; i++) {
+    if (!t.small_rows[first + i]) continue;
+    for (int j = 0; j < Vectors; j++) sum[i][j] *= of_their_sums;
+  }
 }
 
 // So many rows of sums, from row `first` of the tile on.
@@ -306,9 +319,7 @@ void finish(const Tile& t, long first, const float* sums, long panel) {
     TENON_UNROLL
     for (int j = 0; j < Vectors; j++) sum[i][j] = load(sums + i * panel_cols + j * VL);
   }
-  if constexpr (is_in_pieces<Form>) {
-    if (!are_numbers(sum)) sum_floats(t, first, t.b + panel * t.b_panel_stride, sum);
-  }
+  if constexpr (is_in_pieces<Form>) join_pieces(t, first, t.b + panel * t.b_panel_stride, sum);
   finish_sums<Form, Rows, Vectors>(rows, col, rows.c + panel * rows.c_panel_stride, sum, t.last_lanes);
 }
 

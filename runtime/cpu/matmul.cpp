@@ -109,7 +109,8 @@ PlannedTensor packed_matrix(Planner& planner, const Tensor& weight, Packing pack
 /// Is B better packed in pieces than as it is?
 bool runs_pieces(const MatmulCall& call) {
   return call.weight.dtype() == DType::f32 && call.x->dtype() == DType::f32 &&
-         cpu::gemm_runs_pieces(call.M, call.N, call.K);
+         cpu::gemm_runs_pieces(call.M, call.N, call.K) &&
+         cpu::fits_pieces(call.K, call.N, matrix_of(call.weight, Packing::in_pieces));
 }
 
 void emit(Planner& planner, const Group& group, const MatmulCall& call, CpuEpilogue epilogue, Packing packing,
@@ -178,7 +179,7 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
     const double packing_traffic = is_packed ? (planner.runs_once() ? 3 * weight_bytes : 0) : weight_bytes;
     const std::size_t packing_bytes =
         is_packed ? 0 : packing_scratch(gemm_of(*call, packing), planner.threads());
-    constexpr double faster = 1.5;  // in pieces
+    constexpr double faster = 1.5;  // in pieces: 1.3 to 1.9 (docs/performance.md#amx)
     const double flops = in_pieces ? work.flops / faster : work.flops;
     const CandidateInfo info{.kernel = (is_packed ? packed_form(packing) : "packing gemm") + epilogue->text(),
                              .work = work,

@@ -365,6 +365,8 @@ TEST_P(ConvTest, ThreeDimensions) {
   expect_right(
       {.N = 2, .Cin = 21, .Cout = 18, .h = axis(9, 3, 1, 1), .w = axis(7, 3, 1, 1), .d = axis(5, 3, 1, 1)});
   expect_right({.Cin = 16, .Cout = 40, .h = axis(6, 3), .w = axis(13, 3), .d = axis(7, 2, 3, 4, 2)});
+  // Strides that leave lines unread.
+  expect_right({.Cin = 32, .Cout = 40, .h = axis(8, 3, 2), .w = axis(8, 3, 2, 1), .d = axis(9, 3, 2, 1)});
   expect_right(
       {.N = 2, .Cin = 16, .Cout = 16, .h = axis(5, 3, 1, 1), .w = axis(5, 3, 1, 1), .d = axis(3, 1)});
   expect_right(

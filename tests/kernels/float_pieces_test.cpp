@@ -99,5 +99,42 @@ TEST_P(FloatPiecesTest, InfinitiesAndTheLargestNumbers) {
   }
 }
 
+// The unit takes subnormal numbers for zero: rows of small numbers are multiplied without it.
+TEST_P(FloatPiecesTest, SmallRows) {
+  const long M = 40, N = 64, K = 128;
+  Numbers a = random_numbers(M * K, 1);
+  const Numbers b = random_numbers(K * N, 2);
+  const auto scale_of = [](long m) { return m % 3 == 0 ? 1e-36f : m % 3 == 1 ? 1e-16f : 1.0f; };
+  for (long i = 0; i < M * K; i++) a[i] *= scale_of(i / K);
+  const Numbers c = product(M, N, K, a, b);
+  const Reference exact{M, N, K, a, b, K};
+  for (long m = 0; m < M; m++)
+    for (long n = 0; n < N; n++)
+      ASSERT_NEAR(c[m * N + n] / scale_of(m), exact.at(m, n) / double{scale_of(m)}, 1e-5) << m << "," << n;
+}
+
+// What is no number changes no other number of its row's neighbours.
+TEST_P(FloatPiecesTest, AnInfinityChangesNoOtherRow) {
+  const long M = 40, N = 64, K = 128;
+  Numbers a = random_numbers(M * K, 1);
+  const Numbers b = random_numbers(K * N, 2), before = product(M, N, K, a, b);
+  a[5 * K] = infinity;
+  const Numbers c = product(M, N, K, a, b);
+  for (long i = 0; i < M * N; i++)
+    if (i / N != 5) ASSERT_EQ(c[i], before[i]) << i;
+}
+
+TEST_P(FloatPiecesTest, SmallColumnsDoNotFit) {
+  Numbers b = random_numbers(128 * 64, 1);
+  const MatrixB rows{.data = b.data(), .k_stride = 64, .n_stride = 1};
+  const MatrixB columns{.data = b.data(), .k_stride = 1, .n_stride = 128};
+  EXPECT_TRUE(fits_pieces(128, 64, rows));
+  for (long k = 0; k < 128; k++) b[k * 64 + 7] = 1e-20f;
+  EXPECT_FALSE(fits_pieces(128, 64, rows));
+  for (long k = 0; k < 128; k++) b[k * 64 + 7] = 0;
+  EXPECT_TRUE(fits_pieces(128, 64, rows));
+  EXPECT_TRUE(fits_pieces(128, 64, columns));
+}
+
 }  // namespace
 }  // namespace tenon::cpu
