@@ -116,21 +116,6 @@ void narrow_in_place(float* row, long n, long words) {
   for (long i = n; i < 2 * words; i++) halves[i] = 0;
 }
 
-/// The matrix unit, where it multiplies pairs, ready for whole steps while this lives.
-class UnitForPairs {
- public:
-  explicit UnitForPairs(bool multiplies_pairs) : is_used(multiplies_pairs && has_matrix_unit()) {
-    if (is_used) configure_unit(0);
-  }
-  ~UnitForPairs() {
-    if (is_used) release_unit();
-  }
-  UnitForPairs(const UnitForPairs&) = delete;
-  UnitForPairs& operator=(const UnitForPairs&) = delete;
-
-  const bool is_used;
-};
-
 /// scores += the mask of query i, for the first `keys` keys.
 void add_mask(const Attention& a, const Head& head, long i, long keys, float* scores) {
   const long offset = head.mask_offset + i * a.mask_strides.row;
@@ -276,8 +261,9 @@ bool scales_scores(const Attention& a) {
 template <bool OfBf16>
 void tiled(const Attention& a, const Head& head, const AttentionRows& rows, float* scratch) {
   constexpr TileForm form = OfBf16 ? TileForm::bf16_dot : TileForm::f32;
-  const UnitForPairs unit(OfBf16);
-  const long step = unit.is_used ? unit_words : 1;
+  const bool on_unit = OfBf16 && has_matrix_unit();
+  if (on_unit) configure_unit(0);
+  const long step = on_unit ? unit_words : 1;
   const auto words = [&](long n) { return OfBf16 ? round_up(pairs(n), step) : n; };
   const long padded_keys = attention_padded(a.keys);
   const long query_stride = attention_padded(a.size);
@@ -299,7 +285,7 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
   const bool scales_behind = scales_scores(a);
   const long count = rows.end - rows.begin;
   const RowTiles tiles =
-      unit.is_used ? RowTiles::in_lines(count, count, unit_tile_rows) : RowTiles(count, tile_rows);
+      on_unit ? RowTiles::in_lines(count, count, unit_tile_rows) : RowTiles(count, tile_rows);
   for (long t = 0; t < tiles.count; t++) {
     const long first = rows.begin + tiles.first(t);
     const int height = static_cast<int>(tiles.rows_of(t));
@@ -309,7 +295,7 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
       scale_row(head.q + (first + i) * a.q_strides.row, a.size, scales_behind ? 1.0f : a.scale, query);
       if constexpr (OfBf16) narrow_in_place(query, a.size, words(a.size));
     }
-    multiply(form, unit.is_used, height, queries, query_stride, words(a.size), k, words(a.size), keys, scores,
+    multiply(form, on_unit, height, queries, query_stride, words(a.size), k, words(a.size), keys, scores,
              score_stride);
     for (int i = 0; i < height; i++) {
       const long visible = keys_of_query(a, first + i);
@@ -325,13 +311,14 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
     }
     if constexpr (OfBf16)
       for (int i = 0; i < height; i++) narrow_in_place(scores + i * score_stride, keys, words(keys));
-    multiply(form, unit.is_used, height, scores, score_stride, words(keys), v, words(all_keys), a.value_size,
+    multiply(form, on_unit, height, scores, score_stride, words(keys), v, words(all_keys), a.value_size,
              result, out_stride);
     for (int i = 0; i < height; i++) {
       scale_row(result + i * out_stride, a.value_size, inverse[i],
                 head.out + (first + i) * a.out_strides.row);
     }
   }
+  if (on_unit) release_unit();
 }
 
 /// The lanes of <q, k>.

@@ -110,34 +110,20 @@ __attribute__((noinline)) void run_packed_on_stack(const RowGemm& g, const RowTi
   run_packed_block(g, tiles, part, t_begin, t_end, k, packed);
 }
 
-// The matrix unit, ready for this depth, while it lives.
-class UnitForDepth {
- public:
-  UnitForDepth(const RowGemm& g, const DepthBlock& k) : is_used_(runs_on_unit(g)) {
-    if (!is_used_) return;
-    const long words = packed_run(g, k);
-    configure_unit((packs_rows(g) ? packed_words(g, k) : words) % unit_words);
-  }
-  ~UnitForDepth() {
-    if (is_used_) release_unit();
-  }
-  UnitForDepth(const UnitForDepth&) = delete;
-  UnitForDepth& operator=(const UnitForDepth&) = delete;
-
- private:
-  bool is_used_;
-};
-
+// Not by a destructor: what cleans up after exceptions is shared between ISAs.
 void run_block(const RowGemm& g, const RowTiles& tiles, const RowGemmPart& part, long t_begin, long t_end,
                const DepthBlock& k) {
-  const UnitForDepth unit(g, k);
-  if (packs_rows(g) && runs_on_unit(g)) {
-    run_packed_block(g, tiles, part, t_begin, t_end, k, unit_packing());
-  } else if (packs_rows(g)) {
+  const bool packs = packs_rows(g), on_unit = runs_on_unit(g);
+  float* const packing = packs && on_unit ? unit_packing() : nullptr;
+  if (on_unit) configure_unit((packs ? packed_words(g, k) : packed_run(g, k)) % unit_words);
+  if (packing) {
+    run_packed_block(g, tiles, part, t_begin, t_end, k, packing);
+  } else if (packs) {
     run_packed_on_stack(g, tiles, part, t_begin, t_end, k);
   } else {
     run_tiles(g, Block(g, tiles, t_begin, t_end), tiles, part, t_begin, t_end, k);
   }
+  if (on_unit) release_unit();
 }
 
 // Row tiles in an M-block, of which k is the longest part of the depth.
