@@ -63,7 +63,7 @@ struct RowGemm {
   // panel stride = runs * PanelRows::per_run * that. Strides count words.
   const float* b = nullptr;
   // Of float32, where runs_float_pieces(): panels as FloatPieces says, with a row stride of TileShape::cols.
-  // The depth is one run, or can_split_depth.
+  // The depth is one run, or no larger than max_depth.
   bool in_pieces = false;
   long b_row_stride = 0;
   long b_panel_stride = 0;
@@ -102,11 +102,6 @@ struct RowGemm {
   /// digits; the partial sums wait in C.
   static constexpr long max_depth = 4096;
   long depth() const { return runs * run_length; }
-  /// Can the depth be of floats in pieces?
-  bool can_split_depth() const {
-    return runs == 1 || depth() <= max_depth ||
-           (run_length % FloatPieces::step == 0 && run_length <= max_depth);
-  }
 };
 
 /// Rows and columns of the register tile of an ISA.
