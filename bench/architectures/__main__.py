@@ -2,7 +2,8 @@
 """Exports the architectures of table.py for bench/models: python bench/architectures --out DIR [PATTERN...]
 
 Each becomes DIR/NAME with model.pt (traced), model.onnx, meta.json, and the inputs and outputs of eager PyTorch, in a process
-of its own. What is there already stays. Prints the folders that are whole.
+of its own. What is there already stays. Prints the folders that are whole. With --draw N, N models of timm that the table
+does not name are exported instead; another --seed draws others.
 """
 
 import argparse
@@ -21,7 +22,8 @@ sys.path[0] = str(ROOT)
 sys.path.append(str(ROOT / "build/architectures"))  # where `./dev bench architectures` installs the packages
 os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
 
-from bench.architectures.table import ARCHITECTURES  # noqa: E402
+from bench.architectures.drawn import drawn  # noqa: E402
+from bench.architectures.table import ARCHITECTURES, Architecture  # noqa: E402
 from models.export import spec  # noqa: E402
 from models.zoo.run import save_sample  # noqa: E402
 
@@ -34,7 +36,7 @@ def save_onnx(model: torch.nn.Module, inputs: tuple, names: list[str], file: Pat
         torch.onnx.export(model, inputs, str(file), dynamo=True, opset_version=18, input_names=names, external_data=False)
 
 
-def export(name: str, folder: Path) -> None:
+def export(name: str, architecture: Architecture, folder: Path) -> None:
     """Writes meta.json last: a folder that has it is whole."""
     nothing = os.open(os.devnull, os.O_WRONLY)  # PyTorch's C++ writes to the descriptors
     os.dup2(nothing, 1)
@@ -42,7 +44,7 @@ def export(name: str, folder: Path) -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
-    model, inputs = ARCHITECTURES[name]()
+    model, inputs = architecture()
     names = [f"x{index}" for index in range(len(inputs))]
     with torch.no_grad():
         save_sample(model, inputs, folder)
@@ -57,14 +59,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("patterns", nargs="*", default=["*"], metavar="PATTERN", help="names of architectures: 'mobilenet*'")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--draw", type=int, default=0, metavar="N")
+    parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     context = multiprocessing.get_context("fork")
-    for name in ARCHITECTURES:
+    chosen = drawn(arguments.draw, arguments.seed, set(ARCHITECTURES)) if arguments.draw else ARCHITECTURES
+    for name, architecture in chosen.items():
         if not any(fnmatch.fnmatch(name, pattern) for pattern in arguments.patterns):
             continue
         folder = arguments.out / name
         if not (folder / "meta.json").exists():
-            process = context.Process(target=export, args=(name, folder))
+            process = context.Process(target=export, args=(name, architecture, folder))
             process.start()
             process.join()
         if (folder / "meta.json").exists():

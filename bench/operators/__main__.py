@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times single operators beside eager PyTorch: python bench/operators [PATTERN].
 
-Each case of cases.py is exported once, converted and compared with PyTorch's result. Then PyTorch (in this process) and
+Each case of rows.py (or, with --database, of PyTorch's own operator database, enlarged) is exported once, converted and compared with PyTorch's result. Then PyTorch (in this process) and
 tenon (`tenon profile`, a process a burst) take turns; the first run of each burst is not counted. A row shows the median
 of the bursts' medians and the least time of all bursts; the ratio is tenon's least time to that of the faster peer.
 """
@@ -15,13 +15,14 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import geometric_mean, median
 
 import onnx
 import torch
-from cases import ROWS, Row
+from case import DTYPES, SMALL, Case, name_of, of_row
+from rows import ROWS
 from torch import nn
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,11 +30,8 @@ sys.path.insert(0, str(ROOT))
 
 from bench.timing import Times, burst, machine  # noqa: E402
 
-DTYPES = {
-    "f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
-    "i8": torch.int8, "i32": torch.int32, "i64": torch.int64, "b": torch.bool,
-}  # fmt: skip
-ONNX_TYPES = {"f32": 1, "i8": 3, "i32": 6, "i64": 7, "b": 9, "f16": 10, "f64": 11, "bf16": 16}  # of onnx.TensorProto
+# of onnx.TensorProto
+ONNX_TYPES = {"f32": 1, "u8": 2, "i8": 3, "i16": 5, "i32": 6, "i64": 7, "b": 9, "f16": 10, "f64": 11, "bf16": 16}
 NOISE = 1.05  # a row is slower where its best burst is so many times the worst burst before
 
 
@@ -41,68 +39,43 @@ class Failed(Exception):
     """Tenon does not run this case as PyTorch does; the text says why."""
 
 
-@dataclass(frozen=True)
-class Case:
-    row: Row
-    dtype: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.row.operator} {self.dtype} {' '.join(self.row.operands)}"
-
-    def operands(self) -> list[torch.Tensor]:
-        generator = torch.Generator().manual_seed(0)
-        return [operand(text, self.dtype, generator) for text in self.row.operands]
-
-
-def operand(text: str, dtype: str, generator: torch.Generator) -> torch.Tensor:
-    kind, _, sizes = text.rpartition(":")
-    shape = [int(size) for size in sizes.split(",")]
-    if kind.startswith("k<"):
-        return torch.randint(int(kind[2:]), shape, generator=generator)
-    if kind == "b" or dtype == "b":
-        return torch.rand(shape, generator=generator) < 0.5
-    if not DTYPES[dtype].is_floating_point and kind != "f":
-        return torch.randint(1 if kind == "+" else -9, 9, shape, generator=generator).to(DTYPES[dtype])
-    if kind == "u":
-        values = 2 * torch.rand(shape, generator=generator) - 1
-    else:
-        values = torch.randn(shape, generator=generator)
-    if kind == "+":
-        values = values.abs() + 0.1
-    if kind == "d":
-        values = values @ values.mT / shape[-1] + torch.eye(shape[-1])
-    if kind == "w" and len(shape) > 1:
-        values /= math.sqrt(values[0].numel())
-    return values.to(torch.float32 if kind == "f" else DTYPES[dtype])
+class NotExported(Exception):
+    """PyTorch does not take these sizes, or cannot export the case."""
 
 
 class Operator(nn.Module):
-    """The case as a model: its weights are buffers, its other operands inputs."""
+    """The case as a model: its weights are buffers, its other operands inputs. Complex numbers go in and out as pairs."""
 
     def __init__(self, case: Case):
         super().__init__()
-        self.function = case.row.function
+        self.function = case.function
         self.places = []
-        for place, (text, value) in enumerate(zip(case.row.operands, case.operands())):
-            if text.startswith("w:"):
+        self.complex = set()
+        for place, value in enumerate(case.operands()):
+            if value.is_complex():
+                self.complex.add(place)
+            if place in case.weights:
                 self.register_buffer(f"weight{place}", value)
             else:
                 self.places.append(place)
 
+    def inputs(self, case: Case) -> tuple[torch.Tensor, ...]:
+        values = case.operands()
+        return tuple(torch.view_as_real(values[p]) if p in self.complex else values[p] for p in self.places)
+
     def forward(self, *inputs):
-        given = dict(zip(self.places, inputs, strict=True))
+        given = {p: torch.view_as_complex(v) if p in self.complex else v for p, v in zip(self.places, inputs, strict=True)}
         count = len(given) + len(self._buffers)
         results = self.function(*(given[p] if p in given else self._buffers[f"weight{p}"] for p in range(count)))
-        return tuple(results) if isinstance(results, tuple) else (results,)
+        results = tuple(results) if isinstance(results, tuple) else (results,)
+        return tuple(torch.view_as_real(r) if r.is_complex() else r for r in results)
 
 
 def write_tensor(value: torch.Tensor, file: Path) -> None:
     """As ONNX's TensorProto, which has every dtype."""
     value = value.contiguous()
-    name = next(name for name, dtype in DTYPES.items() if dtype == value.dtype)
     raw = value.reshape(-1).view(torch.uint8).numpy().tobytes()
-    proto = onnx.TensorProto(data_type=ONNX_TYPES[name], dims=value.shape, raw_data=raw)
+    proto = onnx.TensorProto(data_type=ONNX_TYPES[name_of(value.dtype)], dims=value.shape, raw_data=raw)
     file.write_bytes(proto.SerializeToString())
 
 
@@ -113,13 +86,16 @@ def export(case: Case, folder: Path) -> None:
     data = folder / "test_data_set_0"
     data.mkdir(parents=True, exist_ok=True)
     model = Operator(case).eval()
-    values = case.operands()
-    inputs = tuple(values[place] for place in model.places)
+    inputs = model.inputs(case)
     with torch.no_grad():
-        torch.export.save(torch.export.export(model, inputs), folder / "model.pt2")
+        try:
+            results = model(*inputs)
+            torch.export.save(torch.export.export(model, inputs), folder / "model.pt2")
+        except Exception as reason:
+            raise NotExported(str(reason).strip().splitlines()[0]) from reason
         for place, value in enumerate(inputs):
             write_tensor(value, data / f"input_{place}.pb")
-        for place, value in enumerate(model(*inputs)):
+        for place, value in enumerate(results):
             write_tensor(value, data / f"output_{place}.pb")
     (folder / "done").touch()
 
@@ -156,10 +132,10 @@ class Tenon:
 
 
 def folder_of(case: Case) -> Path:
-    """Its name has a hash of the table, so that a changed table is exported again."""
-    table = Path(__file__).with_name("cases.py").read_text() + torch.__version__ + case.name
-    digest = hashlib.sha256(table.encode()).hexdigest()[:8]
-    return ROOT / "build/operators" / f"{case.row.operator.replace(' ', '_')}_{case.dtype}_{digest}"
+    """Its name has a hash of the tables, so that a changed table is exported again."""
+    tables = "".join(path.read_text() for path in sorted(Path(__file__).parent.glob("[a-z]*.py")))
+    digest = hashlib.sha256((tables + torch.__version__ + case.name).encode()).hexdigest()[:8]
+    return ROOT / "build/operators" / f"{case.name.split(f' {case.dtype} ')[0].replace(' ', '_')}_{case.dtype}_{digest}"
 
 
 def measure(case: Case, arguments: argparse.Namespace) -> dict:
@@ -167,8 +143,7 @@ def measure(case: Case, arguments: argparse.Namespace) -> dict:
     export(case, folder)
     tolerance = ["--atol", "2e-2", "--rtol", "2e-2"] if case.dtype in ("f16", "bf16") else []
     model = Operator(case).eval()
-    values = case.operands()
-    inputs = [values[place] for place in model.places]
+    inputs = model.inputs(case)
     calls = {"eager": lambda: model(*inputs)}
     if arguments.compile:
         torch._dynamo.reset()
@@ -195,9 +170,19 @@ def measure(case: Case, arguments: argparse.Namespace) -> dict:
     return found
 
 
-def cases(patterns: list[str]) -> list[Case]:
-    every = [Case(row, dtype) for row in ROWS for dtype in row.dtypes.split()]
-    return [case for case in every if not patterns or any(fnmatch.fnmatch(case.name, f"*{p}*") for p in patterns)]
+def cases(arguments: argparse.Namespace) -> Iterator[Case]:
+    patterns = [f"*{pattern}*" for pattern in arguments.patterns + arguments.only] or ["*"]
+    if arguments.database:
+        import database  # it takes seconds
+
+        for operator in database.operators(patterns):
+            yield from database.cases_of(operator, arguments.dtypes.split(), arguments.samples)
+        return
+    for row in ROWS:
+        for dtype in row.dtypes.split():
+            case = of_row(row, dtype, arguments.scale)
+            if dtype in arguments.dtypes.split() and any(fnmatch.fnmatch(case.name, p) for p in patterns):
+                yield case
 
 
 def line(name: str, found: dict, peers: list[str]) -> str:
@@ -238,20 +223,31 @@ def main() -> int:
     parser.add_argument("--tenon", type=Path, default=ROOT / "build/release/tenon", help="default: build/release/tenon")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers here")
     parser.add_argument("--compare", type=Path, metavar="FILE", help="numbers of an earlier --json: exit code 1 where a row is slower")
+    parser.add_argument("--scale", type=float, default=1, metavar="X", help=f"multiply all sizes of {SMALL} or more by X")
+    parser.add_argument("--dtypes", default=" ".join(DTYPES), metavar="NAMES", help="only these dtypes, as in 'f32 i8'")
+    parser.add_argument("--database", action="store_true", help="the operators of PyTorch's own database, at larger sizes; PATTERN chooses operators")
+    parser.add_argument("--samples", type=int, default=1, metavar="N", help="with --database: N samples of each dtype (default 1)")
     arguments = parser.parse_args()
-    chosen = cases(arguments.patterns + arguments.only)
-    if arguments.list or not chosen:
-        print("\n".join(case.name for case in chosen or cases([])))
-        return 0 if chosen else 2
+    chosen = cases(arguments)
     warnings.simplefilter("ignore")
+    if arguments.list:
+        for case in chosen:
+            print(case.name, flush=True)
+        return 0
     torch.set_num_threads(arguments.threads)
     peers = ["eager", "compile"] if arguments.compile else ["eager"]
     print(f"{'median and least ms of':58}" + "".join(f"{peer:>20}" for peer in [*peers, "tenon"]) + "   ratio")
     rows = {}
     for case in chosen:
-        with torch.inference_mode():
-            rows[case.name] = measure(case, arguments)
+        try:
+            with torch.inference_mode():
+                rows[case.name] = measure(case, arguments)
+        except NotExported as reason:
+            print(f"{case.name[:58]:58}  left out: {reason}"[:160], flush=True)
+            continue
         print(line(case.name, rows[case.name], peers), flush=True)
+    if not rows:
+        parser.error("there is no such case; --list names all")
     ratios = [found["ratio"] for found in rows.values() if "ratio" in found]
     if ratios:
         print(f"{len(rows)} cases, {len(rows) - len(ratios)} failed; geometric mean {geometric_mean(ratios):.3f}, "

@@ -35,3 +35,15 @@ def test_the_table_names_every_case_once(tenon):
     assert len(names) >= 150 and len(set(names)) == len(names)
     for dtype in ("f32", "f16", "bf16", "f64", "i8", "i32", "i64", "b"):
         assert any(f" {dtype} " in name for name in names), dtype
+
+
+def test_sizes_are_scaled_but_not_those_that_mean_something(tenon):
+    said = bench(tenon, "max unpool", "convolution of stride 2 f32", "--scale", "0.3", "--list")
+    assert said.splitlines() == ["max unpool f32 4,19,34,34", "convolution of stride 2 f32 1,19,17,17 w:38,19,3,3"]
+
+
+def test_operators_of_pytorchs_database_are_enlarged(tenon):
+    said = bench(tenon, "--database", "atanh", "cumsum", "--dtypes", "f32 i64 c64")
+    names = [line.split()[:2] for line in said.splitlines()[1:-1]]
+    assert names == [["atanh", "f32"], ["atanh", "i64"], ["atanh", "c64"], ["cumsum", "f32"], ["cumsum", "i64"], ["cumsum", "c64"]]
+    assert "6 cases, 0 failed" in said
