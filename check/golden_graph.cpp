@@ -41,7 +41,7 @@ bool share_a_module(const std::vector<std::string>& a, const std::vector<std::st
                      [&](const auto& m) { return std::find(b.begin(), b.end(), m) != b.end(); });
 }
 
-std::vector<std::string> modules_of(const Refusal& refusal) {
+std::vector<std::string> modules_of(const RefusedMatch& refusal) {
   return Source::parse_modules(std::string_view(refusal.location).substr(0, refusal.location.find(" (")));
 }
 
@@ -56,7 +56,7 @@ std::string reason_for(const Part& lost, const FuseReport& report, const FuseOpt
   std::vector<std::string> reasons;
   if (const auto off = switched_off(options); !off.empty())
     reasons.push_back(fmt::format("case.toml switches off {}", fmt::join(off, ", ")));
-  for (const Refusal& r : report.refusals) {
+  for (const RefusedMatch& r : report.refusals) {
     if (!share_a_module(modules_of(r), lost.modules)) continue;
     std::string reason = r.rule + " refused: " + r.reason;
     if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
@@ -140,7 +140,7 @@ std::optional<Failure> compare_counts(const std::map<std::string, int>& wanted, 
   Failure f = failure_of(changed);
   const auto& [kind, n] = *changed.begin();
   f.message = fmt::format("there are {} of {}, case.toml asks for {}", n.second, kind, n.first);
-  f.details += listed(report.refusals, [](const Refusal& r) {
+  f.details += listed(report.refusals, [](const RefusedMatch& r) {
     return fmt::format("{} refused: {}{}\n", r.rule, r.reason, r.location.empty() ? "" : " at " + r.location);
   });
   if (const auto off = switched_off(options); !off.empty())

@@ -20,7 +20,7 @@ struct Rewrite {
 };
 
 /// A match that a rule looked at and refused.
-struct Refusal {
+struct RefusedMatch {
   std::string rule;
   std::string location;
   std::string reason;  // "the convolution's result is used twice"
@@ -44,7 +44,7 @@ struct PassTime {
 
 struct FuseReport {
   std::vector<Rewrite> rewrites;
-  std::vector<Refusal> refusals;
+  std::vector<RefusedMatch> refusals;
   std::vector<PassTime> passes;
   int products = 0;  // that narrow_products may change
 };

@@ -232,7 +232,7 @@ Model open_within_limits(const std::filesystem::path& path, const OpenOptions& o
   if (std::none_of(rewrites.begin(), rewrites.end(), [&](const Rewrite& r) { return r.rule == rule; })) {
     const auto& refusals = model.fusion.refusals;
     const auto first =
-        std::find_if(refusals.begin(), refusals.end(), [&](const Refusal& r) { return r.rule == rule; });
+        std::find_if(refusals.begin(), refusals.end(), [&](const RefusedMatch& r) { return r.rule == rule; });
     throw unsupported("no {} of the model becomes {}{}", rule == "narrow_weight" ? "weight" : "product",
                       name(options.fuse.precision), first == refusals.end() ? "" : ": " + first->reason)
         .at("--precision")

@@ -48,7 +48,7 @@ void explain(const FuseReport& report) {
   for (const Rewrite& r : report.rewrites)
     fmt::print("{:>5}  {:<14} {:<22} {}  {}\n", r.number, r.pass, r.rule, r.text,
                r.location.empty() ? "" : "# " + r.location);
-  for (const Refusal& r : report.refusals)
+  for (const RefusedMatch& r : report.refusals)
     fmt::print("    -  {:<37} {}  {}\n", r.rule, r.reason, r.location.empty() ? "" : "# " + r.location);
 }
 

@@ -44,7 +44,7 @@ TEST(NarrowWeights, Of8BitsHaveAScaleForEachColumn) {
 }
 )");
   std::vector<std::string> reasons;
-  for (const Refusal& r : report.refusals)
+  for (const RefusedMatch& r : report.refusals)
     if (r.rule == "narrow_weight") reasons.push_back(r.reason);
   EXPECT_EQ(reasons, std::vector<std::string>{"@small' is small"});
 }

@@ -81,10 +81,10 @@ inline void expect_same(const std::vector<std::string>& texts) {
 inline void expect_refused(const std::string& text, const std::string& rule, const std::string& reason) {
   const auto graph = graph_with_data(text);
   const FuseReport report = fuse(*graph);
-  for (const Refusal& r : report.refusals)
+  for (const RefusedMatch& r : report.refusals)
     if (r.rule == rule && r.reason.find(reason) != std::string::npos) return;
   std::string said;
-  for (const Refusal& r : report.refusals) said += "\n  " + r.rule + ": " + r.reason;
+  for (const RefusedMatch& r : report.refusals) said += "\n  " + r.rule + ": " + r.reason;
   ADD_FAILURE() << rule << " does not say '" << reason << "'; it says:" << said;
 }
 
