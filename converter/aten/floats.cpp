@@ -81,24 +81,25 @@ Results xlogy(Call& call) {
 Results deg2rad(Call& call) { return real_operand(call) * (std::numbers::pi / 180); }
 Results rad2deg(Call& call) { return real_operand(call) * (180 / std::numbers::pi); }
 
-/// x / 2^e, in two steps: 2^-e alone may be too large.
-Ref without_exponent(const Ref& x, const Ref& e) {
-  const Ref half = trunc(e * 0.5);
-  return x * exp2(-half) * exp2(half - e);
-}
-/// x = mantissa * 2^exponent with 0.5 <= |mantissa| < 1.
+/// x = mantissa * 2^exponent with 0.5 <= |mantissa| < 1, from the bits of x.
 Results frexp(Call& call) {
   const Ref x = call.tensor("self");
   if (!is_float(x.dtype())) throw error("frexp of {} numbers", name(x.dtype()));
-  const Ref wide = cast(DType::f64, x);
-  const Ref plain = logical_and(apply(IsFinite{}, {wide}), not_equal(wide, wide.literal(0)));
-  const Ref size = where(plain, abs(wide), 1);
-  const Ref guess = floor(apply(Log2{}, {size}));
-  const Ref scaled = without_exponent(size, guess);  // the logarithm may be off by one at powers of two
-  const Ref above = where(scaled >= scaled.literal(2), guess + 1.0, guess);
-  const Ref exponent = where(scaled < scaled.literal(1), guess - 1.0, above) + 1.0;
-  const Ref mantissa = where(plain, without_exponent(wide, exponent), wide);
-  return std::vector{cast(x.dtype(), mantissa), cast(DType::i32, where(plain, exponent, 0))};
+  const bool wide = x.dtype() == DType::f64;
+  const DType whole = wide ? DType::i64 : DType::i32;
+  const double digits = wide ? 52 : 23, largest = wide ? 2047 : 255;
+  const double of_half = (largest - 1) / 2 - 1, smallest = std::exp2(-of_half);
+  const Ref number = cast(wide ? DType::f64 : DType::f32, x);
+  const Ref plain = logical_and(apply(IsFinite{}, {number}), not_equal(number, number.literal(0)));
+  const Ref is_subnormal = abs(number) < number.literal(smallest);
+  const Ref bits = bitcast(whole, where(is_subnormal, number * std::exp2(digits), number));
+  const Ref field =
+      apply(BitAnd{}, {apply(ShiftRight{}, {bits, bits.literal(digits)}), bits.literal(largest)});
+  const Ref exponent = field - of_half;
+  const Ref mantissa = bitcast(number.dtype(), bits - exponent * std::exp2(digits));
+  const Ref unscaled = where(is_subnormal, exponent - digits, exponent);
+  return std::vector{cast(x.dtype(), where(plain, mantissa, number)),
+                     cast(DType::i32, where(plain, unscaled, 0))};
 }
 
 /// Of a float type.

@@ -5,6 +5,7 @@
 #include "converter/aten/promote.h"
 #include "converter/aten/table.h"
 #include "ir/ops/functions.h"
+#include "ir/ops/index.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/sort.h"
 
@@ -184,14 +185,18 @@ struct Segments {
   }
 };
 
-/// data[B, N, M] in [B, S, N, M]: the elements of each segment, and `other` elsewhere.
-Ref spread(const Segments& s, const Ref& data, double other) {
+/// data[B, N, M] joined to [B, S, M], segment by segment, from `start` on. What is in no segment goes to one
+/// behind the last.
+Ref joined(const Segments& s, const Ref& data, ScatterReduce reduce, double start) {
   const auto shape = data.shape();
-  const Dim count = s.begin.shape()[1];
-  const auto along = [&](const Ref& bound) { return reshape(bound, {shape[0], count, Dim(1), Dim(1)}); };
-  const Ref place = reshape(iota(shape[1], data.insertion_point()), {shape[1], Dim(1)});
-  const Ref inside = logical_and(place >= along(s.begin), place < along(s.end));
-  return where(inside, reshape(data, {shape[0], Dim(1), shape[1], shape[2]}), other);
+  const Dim count = s.end.shape()[1];
+  const Ref place = expand(iota(shape[1], data.insertion_point()), {shape[0], shape[1]});
+  const Ref segment = apply(SearchSorted{.right = true}, {s.end, place});
+  const Ref first = slice(s.begin, 1, Dim(0), Dim(1));
+  const Ref inside = where(place < first, dim_value(count, segment), segment);
+  const Ref target = full({shape[0], count + 1, shape[2]}, start, data.dtype(), data.insertion_point());
+  const Ref rows = expand(reshape(inside, {shape[0], shape[1], Dim(1)}), shape);
+  return slice(apply(Scatter{.axis = 1, .reduce = reduce}, {target, rows, data}), 1, Dim(0), count);
 }
 
 Results segment_reduce(Call& call) {
@@ -208,19 +213,19 @@ Results segment_reduce(Call& call) {
   const auto initial = [&](double otherwise) { return x.literal(call.number("initial", otherwise)); };
   Ref y;
   if (reduce == "sum") {
-    y = sum(spread(s, data, 0), {2}) + initial(0);
+    y = joined(s, data, ScatterReduce::sum, 0) + initial(0);
   } else if (reduce == "mean") {
     const Ref lengths =
         cast(x.dtype(), reshape(s.end - s.begin, {data.shape()[0], s.end.shape()[1], Dim(1)}));
-    const Ref total = sum(spread(s, data, 0), {2}) + initial(0);
+    const Ref total = joined(s, data, ScatterReduce::sum, 0) + initial(0);
     const Ref empty = initial(std::numeric_limits<double>::quiet_NaN());
     y = where(equal(lengths, lengths.literal(0)), empty, total / maximum(lengths, lengths.literal(1)));
   } else if (reduce == "max") {
-    y = maximum(amax(spread(s, data, -infinity), {2}), initial(-infinity));
+    y = maximum(joined(s, data, ScatterReduce::amax, -infinity), initial(-infinity));
   } else if (reduce == "min") {
-    y = minimum(amin(spread(s, data, infinity), {2}), initial(infinity));
+    y = minimum(joined(s, data, ScatterReduce::amin, infinity), initial(infinity));
   } else if (reduce == "prod") {
-    y = prod(spread(s, data, 1), {2}) * initial(1);
+    y = joined(s, data, ScatterReduce::prod, 1) * initial(1);
   } else {
     throw unsupported("segment_reduce with reduce='{}'", reduce);
   }
