@@ -48,4 +48,11 @@ std::string Group::ops() const {
   return text;
 }
 
+std::string Group::text() const {
+  std::string text = ops() + " ->";
+  for (std::size_t i = 0; i < node_->num_outputs(); ++i)
+    text += (i ? ", " : " ") + node_->output(i)->type().str();
+  return text;
+}
+
 }  // namespace tenon

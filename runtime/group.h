@@ -28,6 +28,8 @@ class Group {
   std::vector<const Value*> operands() const;
   /// "conv+add+relu"
   std::string ops() const;
+  /// "conv+relu -> f32[1,64,56,56]"
+  std::string text() const;
 
  private:
   const Node* node_;

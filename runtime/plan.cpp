@@ -54,6 +54,11 @@ std::string Plan::text() const {
       "plan {}: {}, {}, arena {}{}, scratch {}\n", graph->name, counted(steps.size(), "step"),
       counted(copies(), "copy", "copies"), counted(arena_bytes, "byte"),
       is_wide ? fmt::format(" ({} on one stream)", one_stream_bytes) : "", counted(scratch_bytes, "byte"));
+  if (!shares_memory && !takes_values())
+    text += fmt::format("  {} of inputs to the device, {} of results from it, {} of weights there\n",
+                        counted(bytes_of(Buffer::Kind::input), "byte"),
+                        counted(bytes_of(Buffer::Kind::output), "byte"),
+                        counted(bytes_of(Buffer::Kind::constant), "byte"));
   for (const RecordedRange& r : recorded) {
     const std::size_t streams = count_streams(r.places);
     text += fmt::format(
@@ -93,6 +98,13 @@ std::vector<std::size_t> Plan::live_bytes() const {
 int Plan::copies() const {
   return static_cast<int>(std::count_if(steps.begin(), steps.end(),
                                         [](const auto& step) { return step->info.kind == StepKind::copy; }));
+}
+
+std::size_t Plan::bytes_of(Buffer::Kind kind) const {
+  std::size_t bytes = 0;
+  for (const Buffer& b : buffers)
+    if (b.kind == kind && b.first >= 0) bytes += b.bytes;
+  return bytes;
 }
 
 std::optional<Error> Plan::failure(std::span<const Fault> found) const {

@@ -36,6 +36,7 @@ struct Plan {
   std::size_t pinned_arena_bytes = 0;  // of pinned memory
   std::size_t host_scratch_bytes = 0;  // behind it
   std::size_t faults = 0;              // of all steps
+  bool shares_memory = true;           // the host reads the device's (Device::shares_memory)
   /// Where sizes are given while the plan runs, its steps exchange tensors: in a table of so many, the inputs
   /// first, among which are the results.
   std::size_t values = 0;
@@ -53,6 +54,8 @@ struct Plan {
   std::vector<std::size_t> live_bytes() const;
   /// Steps that copy.
   int copies() const;
+  /// Bytes of the buffers of a kind that steps touch.
+  std::size_t bytes_of(Buffer::Kind) const;
   /// What the first step with a fault says; nullopt where there is none.
   std::optional<Error> failure(std::span<const Fault> found) const;
 };

@@ -35,14 +35,6 @@ namespace {
 // weights. What is beyond is computed by each run.
 constexpr std::size_t max_folded_bytes = std::size_t{64} << 20;
 
-// "conv+relu -> f32[1,64,56,56]"
-std::string group_text(const Group& group) {
-  std::string text = group.ops() + " ->";
-  for (std::size_t i = 0; i < group.node().num_outputs(); ++i)
-    text += (i ? ", " : " ") + group.node().output(i)->type().str();
-  return text;
-}
-
 std::unique_ptr<Graph> for_device(std::unique_ptr<Graph> graph, const Device& device, WeightStore& weights) {
   widen_small_floats(*graph, device);
   widen_small_integers(*graph, device);
@@ -78,6 +70,13 @@ Planner::Planner(std::unique_ptr<Graph> graph, OpenDevice& device, PlanOptions o
 }
 
 std::unique_ptr<Plan> Planner::plan() {
+  choose();
+  if (!refusal_.empty()) throw refusal_.error(device_);
+  request();
+  return finish();
+}
+
+void Planner::choose() {
   const auto& nodes = graph_->body().nodes();
   Node* node = nodes.empty() ? nullptr : nodes.front().get();
   Count count("nodes", nodes.size());
@@ -86,23 +85,26 @@ std::unique_ptr<Plan> Planner::plan() {
     node = plan_node(*node);
   }
   copy_results();
-  if (!refused_.empty()) throw refusal();
-  auto plan = std::make_unique<Plan>();
-  plan->steps = std::move(steps_);
-  plan->nodes = std::move(step_nodes_);
-  plan->choices = std::move(choices_);
-  if (options_.is_recorded) join_steps(*plan);
-  for (const auto& step : plan->steps) step->request();
-  for (const auto& step : plan->steps) step->compile();
+  if (options_.is_recorded) join_steps(*plan_);
+}
+
+void Planner::request() {
+  for (const auto& step : plan_->steps) step->request();
+}
+
+std::unique_ptr<Plan> Planner::finish() {
+  for (const auto& step : plan_->steps) step->compile();
+  number_faults();
   if (options_.is_recorded && queue().recorded_streams() > 0)
-    plan->recorded = recorded_ranges(plan->steps, queue().recorded_streams());
-  lay_out_buffers(*plan);
-  plan->buffers = buffers_.list();
-  plan->assigned = assignment_.all();
-  for (const auto& parameter : graph_->body().parameters()) plan->inputs.push_back(parameter->type());
-  for (const Value* result : graph_->body().results()) plan->outputs.push_back(result->type());
-  plan->graph = std::move(graph_);
-  return plan;
+    plan_->recorded = recorded_ranges(plan_->steps, queue().recorded_streams());
+  lay_out_buffers();
+  plan_->shares_memory = device_.shares_memory;
+  plan_->buffers = buffers_.list();
+  plan_->assigned = assignment_.all();
+  for (const auto& parameter : graph_->body().parameters()) plan_->inputs.push_back(parameter->type());
+  for (const Value* result : graph_->body().results()) plan_->outputs.push_back(result->type());
+  plan_->graph = std::move(graph_);
+  return std::move(plan_);
 }
 
 // Returns the node to go on with: the next one, or the first of those that stand for this one now.
@@ -124,7 +126,15 @@ Node* Planner::plan_node(Node& node) {
   return body.next(&node);
 }
 
-void Planner::lay_out_buffers(Plan& plan) {
+void Planner::number_faults() {
+  for (const auto& step : plan_->steps) {
+    step->first_fault = plan_->faults;
+    plan_->faults += step->faults;
+  }
+}
+
+void Planner::lay_out_buffers() {
+  Plan& plan = *plan_;
   const std::size_t multiple = std::max(device_.memory.alignment, device_.memory.page_skew);
   const auto aligned = [&](std::size_t bytes) { return aligned_up(bytes, multiple); };
   for (std::size_t i = 0; i < plan.steps.size(); ++i)
@@ -155,9 +165,10 @@ void Planner::lay_out_buffers(Plan& plan) {
     plan.arena_bytes = lay_out_arena(Space::device, meet);
     plan.pinned_arena_bytes = lay_out_arena(Space::pinned, meet);
   }
-  plan.scratch_bytes = scratch_bytes_;
-  plan.host_scratch_bytes = host_scratch_bytes_;
-  plan.faults = faults_;
+  for (const auto& step : plan.steps) {
+    plan.scratch_bytes = std::max(plan.scratch_bytes, step->scratch_bytes);
+    plan.host_scratch_bytes = std::max(plan.host_scratch_bytes, step->host_scratch_bytes);
+  }
   for (Buffer& b : buffers_.list()) {
     if (b.make) {
       if (b.first >= 0)
@@ -309,10 +320,10 @@ Planner::Lowered Planner::lower(Node& node) {
   for (const GeneralLowering& g : device_.general) add(g.lower);
   if (candidates.empty()) return Lowered::not_at_all;
 
-  Choice choice{.group = group_text(group),
+  Choice choice{.group = group.text(),
                 .key = choice_key(group),
                 .source = node.source.str(),
-                .first_step = steps_.size()};
+                .first_step = plan_->steps.size()};
   for (const Candidate& c : candidates) {
     choice.candidates.push_back(c.info);
     choice.candidates.back().knobs = c.info.knobs | device_.knobs;
@@ -330,36 +341,24 @@ Planner::Lowered Planner::lower(Node& node) {
   taken.kernel = scheduled(taken.kernel, decision.schedule);
   kernel_ = taken.kernel;
   schedule_ = decision.schedule;
-  const std::size_t splits_before = taken.splits_before, number = choices_.size();
-  choices_.push_back(std::move(choice));
+  const std::size_t splits_before = taken.splits_before, number = plan_->choices.size();
+  plan_->choices.push_back(std::move(choice));
   if (splits_before == 0) {
-    candidates[choices_[number].taken].emit(*this, group);
+    candidates[plan_->choices[number].taken].emit(*this, group);
   } else {
     Node* const end = graph_->body().next(&node);
     for (Node* part = split_group(node, splits_before); part != end;) part = plan_node(*part);
-    for (std::size_t i = number + 1; i < choices_.size(); ++i) choices_[i].is_part = true;
+    for (std::size_t i = number + 1; i < plan_->choices.size(); ++i) plan_->choices[i].is_part = true;
   }
-  choices_[number].steps = steps_.size() - choices_[number].first_step;
+  plan_->choices[number].steps = plan_->steps.size() - plan_->choices[number].first_step;
   return splits_before == 0 ? Lowered::as_it_is : Lowered::in_parts;
 }
 
 void Planner::refuse(const Node& node) {
-  refused_.push_back(&node);
+  refusal_.add(node);
   for (std::size_t i = 0; i < node.num_outputs(); ++i)
     if (!assignment_.known(node.output(i)))
       assignment_.assign(node.output(i), row_major(node.output(i)->rank()));
-}
-
-Error Planner::refusal() const {
-  std::string text;
-  for (const Node* node : refused_) {
-    text += fmt::format("\n  {}", group_text(Group(*node)));
-    if (const std::string source = node->source.str(); !source.empty()) text += fmt::format("  ({})", source);
-  }
-  Error error =
-      unsupported("{} has no kernel for {}:{}", device_.name, counted(refused_.size(), "operator"), text);
-  if (!device_.advice.empty()) error.hint(std::string(device_.advice));
-  return error;
 }
 
 double Planner::estimate(double cost, double bytes) const { return device_.estimate(threads(), cost, bytes); }
@@ -463,12 +462,8 @@ void Planner::add(std::unique_ptr<Step> step, const Node* node, std::vector<Plan
   if (node) step->info.source = node->source;
   step->reads = std::move(reads);
   step->writes = std::move(writes);
-  scratch_bytes_ = std::max(scratch_bytes_, step->scratch_bytes);
-  host_scratch_bytes_ = std::max(host_scratch_bytes_, step->host_scratch_bytes);
-  step->first_fault = faults_;
-  faults_ += step->faults;
-  steps_.push_back(std::move(step));
-  step_nodes_.push_back(node);
+  plan_->steps.push_back(std::move(step));
+  plan_->nodes.push_back(node);
 }
 
 void Planner::copy(const PlannedTensor& from, const PlannedTensor& to, const Node* node) {

@@ -6,6 +6,7 @@
 #include "runtime/group.h"
 #include "runtime/open_device.h"
 #include "runtime/plan.h"
+#include "runtime/refusal.h"
 
 namespace tenon {
 
@@ -26,7 +27,14 @@ class Planner {
   /// The graph's sizes must be known (specialize); the planner decomposes nodes in it. The device must
   /// outlive the plan.
   Planner(std::unique_ptr<Graph> graph, OpenDevice& device, PlanOptions options = {});
+  /// Throws Error with all operators that the device has no kernel for, before anything is compiled.
   std::unique_ptr<Plan> plan();
+
+  // What plan() does, for those whose plan is a part of another: first all are chosen, then all requested.
+  void choose();
+  const Refusal& refusal() const { return refusal_; }
+  void request();
+  std::unique_ptr<Plan> finish();
 
   // What lowerings ask; it changes nothing.
   const BufferAssignment& assignment() const { return assignment_; }
@@ -83,6 +91,8 @@ class Planner {
   /// copies it.
   PlannedTensor written_by_host(const PlannedTensor& tensor);
   void upload(const PlannedTensor& from, const PlannedTensor& to, const Node* node);
+  /// What a part of the node that is being planned cannot be computed by.
+  void refuse(const Refusal& of_part) { refusal_.add(of_part); }
   /// Adds a copy on behalf of a node (null: of the graph's input or result), unless both are the same memory.
   void copy(const PlannedTensor& from, const PlannedTensor& to, const Node* node);
 
@@ -99,9 +109,9 @@ class Planner {
   std::vector<CandidateInfo> splits(const Group& group, std::span<const CandidateInfo> wholes) const;
   Node* plan_node(Node& node);
   void refuse(const Node& node);
-  Error refusal() const;
   void copy_results();
-  void lay_out_buffers(Plan& plan);
+  void number_faults();
+  void lay_out_buffers();
 
   std::unique_ptr<Graph> graph_;
   OpenDevice& open_;
@@ -112,15 +122,12 @@ class Planner {
   std::unordered_set<const Value*> from_codes_;              // made of integers if a step reads them
   Buffers buffers_;
   BufferAssignment assignment_;
-  std::vector<std::unique_ptr<Step>> steps_;
-  std::vector<const Node*> step_nodes_;
-  std::vector<Choice> choices_;
-  std::vector<const Node*> refused_;  // nothing computes them
+  std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
+  Refusal refusal_;
   std::unordered_map<const Value*, std::vector<PlannedTensor>> copies_;
   std::unordered_map<const Value*, PlannedTensor> host_copies_;
   std::optional<PlannedTensor> zeros_;  // that no step has yet
   std::map<std::pair<std::vector<const Value*>, std::string>, PlannedTensor> derived_;
-  std::size_t scratch_bytes_ = 0, host_scratch_bytes_ = 0, faults_ = 0;
   const Node* current_ = nullptr;  // being planned
   std::string kernel_;             // of the candidate that was taken for it
   Schedule schedule_;              // the same

@@ -6,10 +6,14 @@
 #include <unordered_set>
 
 #include "base/count.h"
+#include "base/named_error.h"
 #include "ir/clone.h"
 #include "ir/data_size.h"
 #include "ir/evaluate.h"
 #include "ir/ops/control.h"
+#include "ir/ops/data_size.h"
+#include "runtime/counted_sizes.h"
+#include "runtime/refusal.h"
 #include "runtime/runner.h"
 
 namespace tenon {
@@ -132,6 +136,23 @@ class GivingStep : public ValueStep {
   const Node& node_;
 };
 
+/// A size that a stage computed: the host reads it. Nothing reads what count_up holds (count_sizes).
+class SizeStep : public GivingStep {
+ public:
+  explicit SizeStep(const Node& node) : GivingStep(node) {
+    info.kind = StepKind::copy;
+    info.kernel = "size";
+  }
+
+ private:
+  std::vector<Tensor> evaluated(const Node& node, std::span<const Tensor> inputs,
+                                const Bindings&) const override {
+    try {
+      return {Tensor::empty(DType::i64, {CountUp::size_of(inputs[0])})};
+    } catch (const Error& e) { throw named(node.op().name(), e); }
+  }
+};
+
 /// An if or a loop: its regions are planned anew for every sizes that they have not met yet.
 class ControlStep : public GivingStep {
  public:
@@ -181,6 +202,9 @@ class ControlStep : public GivingStep {
 class StagePlanner {
  public:
   StagePlanner(std::unique_ptr<Graph> graph, OpenDevice& device) : graph_(std::move(graph)), device_(device) {
+    if (!device_.device.shares_memory) count_sizes(graph_->body());
+    if (const Refusal all = refused(graph_->body(), device_.device); !all.empty())
+      throw all.error(device_.device);
     for (const auto& p : graph_->body().parameters()) new_slot(p.get(), on_host);
   }
 
@@ -263,10 +287,12 @@ class StagePlanner {
 
   void add_giving(const Node& node) {
     std::unique_ptr<GivingStep> step;
-    if (node.regions().empty())
-      step = std::make_unique<GivingStep>(node);
-    else
+    if (!node.regions().empty())
       step = std::make_unique<ControlStep>(node, device_);
+    else if (node.is<CountUp>() && !device_.device.shares_memory)
+      step = std::make_unique<SizeStep>(node);
+    else
+      step = std::make_unique<GivingStep>(node);
     for (const Value* v : node.inputs()) step->in.push_back(slot(v, on_host));
     std::set<std::string> sizes;
     needed_sizes(node, sizes);

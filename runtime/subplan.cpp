@@ -6,7 +6,14 @@ namespace tenon {
 
 Subplan::Subplan(Planner& planner, std::unique_ptr<Graph> region, PlanOptions options) {
   options.is_recorded = true;
-  plan_ = Planner(std::move(region), planner.device(), std::move(options)).plan();
+  planner_ = std::make_unique<Planner>(std::move(region), planner.device(), std::move(options));
+  planner_->choose();
+  planner.refuse(planner_->refusal());
+}
+
+void Subplan::compile() {
+  plan_ = planner_->finish();
+  planner_ = nullptr;
 }
 
 // The table of the buffers' places stands before the pinned arena.

@@ -14,8 +14,13 @@ struct RegionMemory {
 
 class Subplan {
  public:
-  /// Plans the graph of a region (region_graph) for the device of the planner around it.
+  /// Plans the graph of a region (region_graph) for the device of the planner around it, which is told what
+  /// no kernel computes.
   Subplan(Planner& planner, std::unique_ptr<Graph> region, PlanOptions options = {});
+
+  /// Of the step around it. The rest is there when it is compiled.
+  void request() { planner_->request(); }
+  void compile();
 
   const Plan& plan() const { return *plan_; }
   std::shared_ptr<const Plan> shared_plan() const { return plan_; }
@@ -28,6 +33,7 @@ class Subplan {
 
  private:
   std::size_t table_bytes() const;
+  std::unique_ptr<Planner> planner_;  // until the plan is there
   std::shared_ptr<const Plan> plan_;
 };
 

@@ -29,6 +29,8 @@ struct CountUp : DataSized<1> {
   static constexpr auto fields = std::tuple{field("count", &CountUp::count)};
   Type infer(const Type& n) const;
   void reference(InSpan in, OutSpan out) const;
+  /// The number as a size. Throws Error where it is none.
+  static std::int64_t size_of(const Tensor& n);
 };
 
 /// i repeats[i] times, for each i in order: i64[count]. Negative repeats are an error.

@@ -200,10 +200,15 @@ void NonZero::reference(InSpan in, OutSpan out) const {
   }
 }
 
-void CountUp::reference(InSpan in, OutSpan out) const {
-  const std::int64_t n = in[0].get_int();
+std::int64_t CountUp::size_of(const Tensor& number) {
+  const std::int64_t n = number.get_int();
   if (n < 0) throw error("{} where a size is needed", n);
   if (n > std::int64_t{1} << 40) throw error("{} is too large for a size", n);
+  return n;
+}
+
+void CountUp::reference(InSpan in, OutSpan out) const {
+  const std::int64_t n = size_of(in[0]);
   out[0] = Tensor::empty(DType::i64, {n});
   std::iota(out[0].mutable_data<std::int64_t>(), out[0].mutable_data<std::int64_t>() + n, 0);
 }

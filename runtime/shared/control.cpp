@@ -25,6 +25,18 @@ Frame inside(const Frame& frame, std::size_t scratch, std::size_t host_scratch, 
 // A step made of plans.
 class ProgramStep : public Step {
  public:
+  void request() final {
+    for (Subplan& p : plans_) p.request();
+  }
+
+  void compile() final {
+    for (Subplan& p : plans_) {
+      p.compile();
+      faults += p.plan().faults;
+    }
+    take_memory();
+  }
+
   std::vector<std::shared_ptr<const Plan>> plans() const override {
     std::vector<std::shared_ptr<const Plan>> list;
     for (const Subplan& p : plans_) list.push_back(p.shared_plan());
@@ -45,10 +57,8 @@ class ProgramStep : public Step {
     for (const PlannedTensor& t : in) in_.push_back(t.address());
     for (const PlannedTensor& t : out) out_.push_back(t.address());
   }
-  void add_plan(Subplan plan) {
-    faults += plan.plan().faults;
-    plans_.push_back(std::move(plan));
-  }
+  /// Says how much scratch memory a run needs, now that the plans are there.
+  virtual void take_memory() = 0;
 
   std::vector<Subplan> plans_;
   std::vector<Address> in_, out_;
@@ -59,10 +69,8 @@ class IfStep : public ProgramStep {
   IfStep(Planner& planner, const Node& node, std::span<const PlannedTensor> in,
          std::span<const PlannedTensor> out)
       : ProgramStep(in, out) {
-    for (const auto& region : node.regions()) add_plan({planner, region_graph(*region)});
+    for (const auto& region : node.regions()) plans_.emplace_back(planner, region_graph(*region));
     info.kernel = "branch";
-    scratch_bytes = std::max(plans_[0].scratch_bytes(), plans_[1].scratch_bytes());
-    host_scratch_bytes = std::max(plans_[0].host_scratch_bytes(), plans_[1].host_scratch_bytes());
   }
 
   void run(const Frame& frame) const override {
@@ -74,6 +82,14 @@ class IfStep : public ProgramStep {
         {[&](std::size_t i) { return frame.at(in_[i + 1]); },
          [&](std::size_t i) { return frame.at(out_[i]); }},
         inside(frame, 0, 0, faults_in(frame.faults).subspan(first, plans_[taken].plan().faults)));
+  }
+
+ private:
+  void take_memory() override {
+    for (const Subplan& p : plans_) {
+      scratch_bytes = std::max(scratch_bytes, p.scratch_bytes());
+      host_scratch_bytes = std::max(host_scratch_bytes, p.host_scratch_bytes());
+    }
   }
 };
 
@@ -98,20 +114,12 @@ class IterationStep : public ProgramStep {
         carried_(static_cast<std::size_t>(node.as<Loop>()->carried)),
         is_counted_(runs_to_its_limit(node)),
         is_numbered_(!node.region().parameter(0)->uses().empty()) {
-    add_plan({planner, step_graph(node), is_counted_ ? PlanOptions{} : PlanOptions{.pinned_outputs = {0}}});
+    plans_.emplace_back(planner, step_graph(node),
+                        is_counted_ ? PlanOptions{} : PlanOptions{.pinned_outputs = {0}});
     const auto& limit = node.as<Loop>()->limit;
     if (limit) limit_ = limit->value();
     info.kernel = limit ? fmt::format("steps {}", limit_) : "steps";
     numbers_ = is_counted_ && is_numbered_ ? std::clamp<std::int64_t>(limit_, 1, max_numbers) : 1;
-    number_ = take(sizeof(std::int64_t));
-    const auto& results = plans_[0].plan().outputs;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      bytes_.push_back(dense_bytes(results[is_counted_ ? i : i + 1]));
-      if (i < carried_ || !plans_[0].plan().recorded.empty()) spare_.push_back(take(bytes_.back()));
-    }
-    memory_ = scratch_bytes;
-    scratch_bytes += plans_[0].scratch_bytes();
-    host_scratch_bytes = head_bytes() + plans_[0].host_scratch_bytes();
   }
 
   void run(const Frame& frame) const override {
@@ -136,6 +144,18 @@ class IterationStep : public ProgramStep {
 
  private:
   static constexpr std::int64_t max_numbers = 1024;
+
+  void take_memory() override {
+    const Plan& plan = plans_[0].plan();
+    number_ = take(sizeof(std::int64_t));
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      bytes_.push_back(dense_bytes(plan.outputs[is_counted_ ? i : i + 1]));
+      if (i < carried_ || !plan.recorded.empty()) spare_.push_back(take(bytes_.back()));
+    }
+    memory_ = scratch_bytes;
+    scratch_bytes += plans_[0].scratch_bytes();
+    host_scratch_bytes = head_bytes() + plans_[0].host_scratch_bytes();
+  }
 
   std::size_t take(std::size_t bytes) {
     const std::size_t at = scratch_bytes;

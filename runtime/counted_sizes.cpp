@@ -1,0 +1,195 @@
+#include "runtime/counted_sizes.h"
+
+#include "ir/build.h"
+#include "ir/ops/arithmetic.h"
+#include "ir/ops/control.h"
+#include "ir/ops/data_size.h"
+#include "ir/ops/functions.h"
+#include "ir/ops/index.h"
+#include "ir/ops/sort.h"
+
+namespace tenon {
+namespace {
+
+using Refs = std::vector<Ref>;
+
+constexpr std::int64_t most_columns = 16;  // of slices that are sorted, one pass each
+
+Ref upper_bound(const Ref& sorted, const Ref& values) {
+  return apply(SearchSorted{.right = true}, {sorted, values});
+}
+
+// Whole numbers, and the place where each is first reached.
+struct Counted {
+  Ref until;   // running sums
+  Ref number;  // 0, 1, ..., count - 1
+  Ref first;   // the place where the running sum passes each number
+};
+
+Counted counted(const Ref& times, const Dim& count) {
+  apply_all(CountUp{.count = count}, Refs{sum(times, {0})});
+  const Ref until = cumsum(times, 0), number = iota(count, times.insertion_point());
+  return {until, number, upper_bound(until, number)};
+}
+
+Ref flat(const Ref& x) { return reshape(x, {numel(x.shape())}); }
+Ref as_number(const Ref& flags) { return cast(DType::i64, flags); }
+
+// x with src at places that all differ.
+Ref placed(const Ref& x, const Ref& places, const Ref& src) { return apply(Scatter{}, {x, places, src}); }
+
+Refs parts(const NonZero& op, const Ref& x) {
+  const InsertionPoint& point = x.insertion_point();
+  const Ref flags = x.dtype() == DType::boolean ? x : not_equal(x, x.literal(0));
+  const Ref places = counted(as_number(flat(flags)), op.count).first;
+  if (x.rank() == 0) return {full({op.count, 0}, 0, DType::i64, point)};
+  Refs coordinates(x.rank());
+  Ref rest = places;
+  for (std::size_t axis = x.rank(); axis-- > 0;) {
+    const Ref size = dim_value(x.shape()[axis], rest);
+    const Ref coordinate = axis == 0 ? rest : apply(Remainder{}, {rest, size});
+    coordinates[axis] = reshape(coordinate, {op.count, 1});
+    if (axis > 0) rest = apply(FloorDiv{}, {rest, size});
+  }
+  return {concat(coordinates, 1)};
+}
+
+Refs parts(const RepeatEach& op, const Ref& repeats) {
+  const Ref times = cast(DType::i64, repeats);
+  apply_all(Check{.message = "repeats must not be negative"}, Refs{all(times >= times.literal(0), {0})});
+  return {counted(times, op.count).first};
+}
+
+// The elements of slices, column by column; empty where they are too many.
+Refs columns_of(const Ref& x) {
+  const Dim slices = x.shape()[0];
+  Shape rest(x.shape().begin() + 1, x.shape().end());
+  const Dim size = numel(rest);
+  if (!size.is_known() || size.value() > most_columns || size.value() == 0) return {};
+  if (is_complex(x.dtype()) || is_string(x.dtype())) return {};
+  const Ref table = reshape(x.dtype() == DType::boolean ? cast(DType::u8, x) : x, {slices, size});
+  Refs columns;
+  for (std::int64_t c = 0; c < size.value(); ++c)
+    columns.push_back(reshape(slice(table, 1, Dim(c), Dim(c + 1)), {slices}));
+  return columns;
+}
+
+// Slices in ascending order, equal ones as they come: by the last column first.
+Ref sorted_places(const Refs& columns) {
+  Ref order;
+  for (std::size_t c = columns.size(); c-- > 0;) {
+    const Ref places = apply_all(Sort{}, Refs{order ? gather(columns[c], 0, order) : columns[c]})[1];
+    order = order ? gather(order, 0, places) : places;
+  }
+  return order;
+}
+
+Refs parts(const Unique& op, const Ref& x) {
+  const Refs columns = columns_of(x);
+  if (columns.empty()) return {};
+  const InsertionPoint& point = x.insertion_point();
+  const Ref place = iota(x.shape()[0], point);
+  const Ref order = op.order == UniqueOrder::runs ? place : sorted_places(columns);
+  const Ref before = maximum(place - 1, place.literal(0));
+  Ref is_new = equal(place, place.literal(0));
+  for (const Ref& column : columns) {
+    const Ref values = gather(column, 0, order);
+    is_new = logical_or(is_new, not_equal(values, gather(values, 0, before)));
+  }
+  const Counted kinds = counted(as_number(is_new), op.count);
+  Ref first = gather(order, 0, kinds.first);
+  Ref times = upper_bound(kinds.until, kinds.number + 1) - kinds.first;
+  Ref kind = placed(zeros_like(place), order, kinds.until - 1);
+  if (op.order != UniqueOrder::appearance) return {first, kind, times};
+  const Refs by_place = apply_all(Sort{}, Refs{first});
+  const Ref rank = placed(zeros_like(kinds.number), by_place[1], kinds.number);
+  return {by_place[0], gather(rank, 0, kind), gather(times, 0, by_place[1])};
+}
+
+// Corners of boxes, and their areas: [n] each.
+struct Boxes {
+  Ref left, top, right, bottom, area;
+  Refs all() const { return {left, top, right, bottom, area}; }
+};
+
+Boxes boxes_of(const Ref& corners) {
+  const auto corner = [&](std::int64_t c) {
+    return reshape(slice(corners, 1, Dim(c), Dim(c + 1)), {corners.shape()[0]});
+  };
+  Boxes b{corner(0), corner(1), corner(2), corner(3), {}};
+  b.area = (b.right - b.left) * (b.bottom - b.top);
+  return b;
+}
+
+Ref overlap(const Boxes& a, const Boxes& b) {
+  const Ref zero = a.left.literal(0);
+  const Ref width = maximum(zero, minimum(a.right, b.right) - maximum(a.left, b.left));
+  const Ref height = maximum(zero, minimum(a.bottom, b.bottom) - maximum(a.top, b.top));
+  const Ref both = width * height;
+  return cast(DType::f64, both / (a.area + b.area - both));
+}
+
+// Which boxes stay, the best first: each step drops what the box of its number overlaps.
+Ref kept_boxes(const Boxes& boxes, double threshold) {
+  const InsertionPoint& point = boxes.left.insertion_point();
+  const Dim n = boxes.left.shape()[0];
+  std::vector<Value*> operands{point.region->literal(DType::boolean, 1),
+                               full({n}, 1, DType::boolean, point).value()};
+  for (const Ref& r : boxes.all()) operands.push_back(r.value());
+  Node* loop =
+      point.region->insert_typed(Loop{.carried = 1, .limit = n}, operands, {}, 1, point.before, point.source);
+  Region& body = loop->region();
+  const InsertionPoint inside{&body, nullptr, point.source};
+  const auto parameter = [&](const Type& type) { return Ref(body.add_parameter(type), inside); };
+  const Ref step = reshape(parameter({DType::i64, {}}), {1});
+  const Ref kept = parameter({DType::boolean, {n}});
+  const auto like = [&](const Ref& r) { return parameter(r.type()); };
+  const Boxes all{like(boxes.left), like(boxes.top), like(boxes.right), like(boxes.bottom), like(boxes.area)};
+  const auto at_step = [&](const Ref& values) { return gather(values, 0, step); };
+  const Boxes one{at_step(all.left), at_step(all.top), at_step(all.right), at_step(all.bottom),
+                  at_step(all.area)};
+  const Ref share = overlap(one, all);
+  const Ref is_later = iota(n, inside) > step;
+  const Ref drops = logical_and(logical_and(at_step(kept), is_later), share > share.literal(threshold));
+  body.add_result(body.literal(DType::boolean, 1));
+  body.add_result(logical_and(kept, logical_not(drops)).value());
+  loop->add_outputs(loop->infer());
+  return Ref(loop->output(0), point);
+}
+
+Refs parts(const SuppressOverlaps& op, const Ref& boxes, const Ref& scores) {
+  const DType dtype = boxes.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  const Ref order = apply_all(Sort{.descending = true}, Refs{cast(dtype, scores)})[1];
+  const Ref kept = kept_boxes(boxes_of(index_select(cast(dtype, boxes), 0, order)), op.threshold);
+  return {gather(order, 0, counted(as_number(kept), op.count).first)};
+}
+
+// Empty: the node stays.
+Refs parts_of(const Node& node, const Refs& in) {
+  if (const auto* op = node.as<NonZero>()) return parts(*op, in[0]);
+  if (const auto* op = node.as<RepeatEach>()) return parts(*op, in[0]);
+  if (const auto* op = node.as<Unique>()) return parts(*op, in[0]);
+  if (const auto* op = node.as<SuppressOverlaps>()) return parts(*op, in[0], in[1]);
+  if (const auto* op = node.as<CountUp>()) return {iota(op->count, in[0].insertion_point())};
+  return {};
+}
+
+}  // namespace
+
+void count_sizes(Region& body) {
+  for (Node* node = body.nodes().empty() ? nullptr : body.nodes().front().get(); node;) {
+    for (const auto& inner : node->regions()) count_sizes(*inner);
+    Node* const next = body.next(node);
+    const bool is_count = node->is<CountUp>();
+    const InsertionPoint point{&body, is_count ? next : node, node->source};
+    Refs in;
+    for (Value* v : node->inputs()) in.emplace_back(v, point);
+    const Refs results = parts_of(*node, in);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (!node->output(i)->uses().empty()) replace_all_uses(node->output(i), results[i].value());
+    if (!results.empty() && !is_count) body.erase(node);
+    node = next;
+  }
+}
+
+}  // namespace tenon
