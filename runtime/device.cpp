@@ -12,7 +12,7 @@ std::string_view Device::runs(const Op& op) const {
     if (l.op == &op.info()) return "kernel";
   for (const GeneralLowering& g : general)
     if (g.takes(op)) return g.name;
-  return "parts";
+  return op.is<Fused>() || op.info().op_kind == OpKind::composite ? "parts" : "nothing";
 }
 
 bool Device::works_channels_last(const Op& op) const {
