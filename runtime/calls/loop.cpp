@@ -6,7 +6,6 @@
 #include "ir/flops.h"
 #include "ir/ops/axis_maps.h"
 #include "ir/ops/create.h"
-#include "ir/ops/index.h"
 #include "ir/ops/shape.h"
 
 namespace tenon {
@@ -69,8 +68,7 @@ bool has_duplicates(const std::vector<const Value*>& values) {
 }  // namespace
 
 bool is_loop(const Op& op) {
-  return op.is_pointwise() || op.info().reduction || op.is<Full>() || op.is<Iota>() || op.is<Pad>() ||
-         op.is<IndexSelect>();
+  return op.is_pointwise() || op.info().reduction || op.is<Full>() || op.is<Iota>() || op.is<Pad>();
 }
 
 std::optional<LoopCall> LoopCall::match(const Group& group) {

@@ -257,10 +257,10 @@ void add_thin_convolutions(List& list) {
       "conv_transpose(%x, @w, stride=[1,2], groups=3)", 0);
   list.push_back(
       {"convolution depthwise and quotients f32",
-       fmt::format("(%x: f32[2,6,5,4], %i: i64[2,6,5,4], %y: i64[2,6,5,4]) {{ @w : f32[6,1,3,3] {} "
-                   "%1 = fused conv(%x, @w, pad=1, groups=6) {{ remainder(%i, %d); cast; add(%1, _) }} : "
-                   "f32[2,6,5,4] return %1 }}",
-                   divisor),
+       fmt::format(
+           "(%x: f32[2,6,5,4], %y: i64[2,6,5,4]) {{ @w : f32[6,1,3,3] {} %1 = fused conv(%x, @w, "
+           "pad=1, groups=6) {{ cast(_, to=i64); remainder(_, %d); cast }} : f32[2,6,5,4] return %1 }}",
+           divisor),
        Values::plain, 2e-5});
   list.push_back({"convolution depthwise of computed weights f32",
                   "(%x: f32[2,6,5,4], %w: f32[12,1,3,3]) { %1 = conv(%x, %w, pad=1, groups=6) return %1 }",

@@ -76,30 +76,32 @@ TEST(IntegerDivision, ByZeroIsFoundWhereverTheDivisorComesFrom) {
 }
 
 TEST(IntegerDivision, ByZeroIsFoundBeforeAndBehindProducts) {
+  constexpr std::string_view rest = "{ cast(_, to=i64); remainder(_, %b); cast }";
+  const std::string before_both = fmt::format(
+      "  @w : f32[70,70]\n  %1 = fused {{ fmod(%a, %b); cast }} : f32[6,70]\n"
+      "  %2 = fused linear(%1, @w) {} : f32[6,70]\n  return %2\n",
+      rest);
+  const std::string behind_convolution = fmt::format(
+      "  @w : f32[7,1,3,3]\n  %1 = cast(%a) : f32[2,7,9,5]\n"
+      "  %2 = fused conv(%1, @w, pad=1, groups=7) {} : f32[2,7,9,5]\n  return %2\n",
+      rest);
   const Division divisions[] = {
       {.name = "behind a product of integers",
-       .body = "  %1 = matmul(%a, %a) : i64[70,70]\n  %2 = floor_div(%1, %b) : i64[70,70]\n  return %2\n",
+       .body = "  %1 = fused matmul(%a, %a) { floor_div(_, %b) } : i64[70,70]\n  return %1\n",
        .a = {70, 70},
        .b = {70, 70}},
       {.name = "behind a row",
-       .body = "  @w : i64[70,33]\n  %1 = matmul(%a, @w) : i64[1,33]\n"
-               "  %2 = remainder(%1, %b) : i64[1,33]\n  return %2\n",
+       .body = "  @w : i64[70,33]\n  %1 = fused matmul(%a, @w) { remainder(_, %b) } : i64[1,33]\n"
+               "  return %1\n",
        .a = {1, 70},
        .b = {1, 33}},
       {.name = "before a product",
-       .body = "  @w : f32[30,70]\n  %1 = fused { remainder(%a, %b); cast(_, to=f32) } : f32[6,70]\n"
+       .body = "  @w : f32[30,70]\n  %1 = fused { remainder(%a, %b); cast } : f32[6,70]\n"
                "  %2 = linear(%1, @w) : f32[6,30]\n  return %2\n",
        .is_product = true},
-      {.name = "before and behind a product",
-       .body = "  @w : f32[70,70]\n  %1 = fused { remainder(%a, %b); cast(_, to=f32) } : f32[6,70]\n"
-               "  %2 = linear(%1, @w) : f32[6,70]\n  %3 = remainder(%b, %a) : i64[6,70]\n"
-               "  %4 = cast(%3, to=f32) : f32[6,70]\n  %5 = add(%2, %4) : f32[6,70]\n  return %5\n",
-       .is_product = true},
+      {.name = "before and behind a product", .body = before_both, .is_product = true},
       {.name = "behind a convolution of thin groups",
-       .body = "  @w : f32[7,1,3,3]\n  %1 = cast(%a, to=f32) : f32[2,7,9,5]\n"
-               "  %2 = conv(%1, @w, pad=1, groups=7) : f32[2,7,9,5]\n"
-               "  %3 = remainder(%a, %b) : i64[2,7,9,5]\n  %4 = cast(%3, to=f32) : f32[2,7,9,5]\n"
-               "  %5 = add(%2, %4) : f32[2,7,9,5]\n  return %5\n",
+       .body = behind_convolution,
        .a = {2, 7, 9, 5},
        .b = {2, 7, 9, 5},
        .is_product = true},
@@ -115,7 +117,7 @@ TEST(IntegerDivision, ByZeroIsFoundInBranchesAndLoops) {
                "    %4 = remainder(%x, %y) : i64[6,70]\n    return %4\n"
                "  } (%x: i64[6,70], %y: i64[6,70]) {\n    return %x\n  } : i64[6,70]\n  return %3\n"},
       {.name = "in a loop",
-       .body = "  %1 = loop(true:bool, %a, %b, carried=2, limit=3) (%i: i64[], %x: i64[6,70], %y: i64[6,70]) "
+       .body = "  %1, %3 = loop(true:bool, %a, %b, carried=2, limit=3) (%i: i64[], %x: i64[6,70], %y: i64[6,70]) "
                "{\n    %2 = floor_div(%x, %y) : i64[6,70]\n    return true:bool, %2, %y\n"
                "  } : i64[6,70], i64[6,70]\n  return %1\n"},
   };
