@@ -1,12 +1,14 @@
 #include "base/zero_division.h"
 
-#include "base/error.h"
+#include "base/zero_division_error.h"
 
 namespace tenon {
 
-void refuse_zero_divisor() {
-  throw Error("ZeroDivisionError: an integer is divided by zero")
+Error zero_division_error() {
+  return Error("ZeroDivisionError: an integer is divided by zero")
       .hint("give inputs that keep the divisor from being 0");
 }
+
+void refuse_zero_divisor() { throw zero_division_error(); }
 
 }  // namespace tenon

@@ -32,7 +32,7 @@ inline constexpr const char* memory = "memory";  // the process needed more than
 
 /// What was measured on the way; -1: not reached.
 struct Measures {
-  std::int64_t nodes = -1, steps = -1, arena_bytes = -1, artifact_bytes = -1;
+  std::int64_t nodes = -1, steps = -1, reference_steps = -1, arena_bytes = -1, artifact_bytes = -1;
   int samples = 0;                       // runs that were compared
   double relative_error = -1;            // the largest of all outputs
   std::map<std::string, int> operators;  // by kind

@@ -68,6 +68,10 @@ std::int64_t artifact_bytes(const Model& model) {
   return static_cast<std::int64_t>(save_artifact({.graph = model.graph}, "/dev/null"));
 }
 
+std::int64_t reference_steps(const Plan& plan) {
+  return std::ranges::count_if(plan.steps, [](const auto& s) { return s->info.kind == StepKind::reference; });
+}
+
 // The goldens of an artifact.
 std::vector<StoredSample> golden_samples(const Graph& graph, const std::vector<Golden>& goldens) {
   std::vector<StoredSample> samples;
@@ -257,6 +261,7 @@ class CaseRun {
     const auto plan = session_->plan_for(bound.inputs);
     Measures& m = result_.measures;
     m.steps = std::max(m.steps, static_cast<std::int64_t>(plan->steps.size()));
+    m.reference_steps = std::max(m.reference_steps, reference_steps(*plan));
     m.arena_bytes = std::max(m.arena_bytes, static_cast<std::int64_t>(plan->arena_bytes));
     const std::vector<Tensor> outputs = session_->run(bound.inputs);
     std::vector<Tensor> truth;

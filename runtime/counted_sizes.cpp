@@ -176,6 +176,11 @@ Refs parts_of(const Node& node, const Refs& in) {
 
 }  // namespace
 
+bool has_counted_size(const Op& op) {
+  return op.is<NonZero>() || op.is<RepeatEach>() || op.is<Unique>() || op.is<SuppressOverlaps>() ||
+         op.is<CountUp>();
+}
+
 void count_sizes(Region& body) {
   for (Node* node = body.nodes().empty() ? nullptr : body.nodes().front().get(); node;) {
     for (const auto& inner : node->regions()) count_sizes(*inner);

@@ -10,4 +10,7 @@ namespace tenon {
 /// slices of more than 16 elements, or of other elements than numbers, as it is.
 void count_sizes(Region&);
 
+/// Whether there are operators that it writes this one as.
+bool has_counted_size(const Op&);
+
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/ops/control.h"
+#include "runtime/counted_sizes.h"
 #include "runtime/group.h"
 
 namespace tenon {
@@ -12,7 +13,8 @@ std::string_view Device::runs(const Op& op) const {
     if (l.op == &op.info()) return "kernel";
   for (const GeneralLowering& g : general)
     if (g.takes(op)) return g.name;
-  return "parts";
+  const bool has_parts = op.is<Fused>() || op.info().op_kind == OpKind::composite;
+  return has_parts || (!shares_memory && has_counted_size(op)) ? "parts" : "nothing";
 }
 
 bool Device::works_channels_last(const Op& op) const {

@@ -68,7 +68,7 @@ struct Device {
   /// `threads` of the host share the work of a step; a device that computes elsewhere ignores them.
   std::function<std::unique_ptr<Queue>(int threads)> open_queue;
 
-  /// What runs the operator: "kernel", the name of a general lowering, or "parts" where it is decomposed.
+  /// What runs it: "kernel", the name of a general lowering, "parts" where it is decomposed, or "nothing".
   std::string_view runs(const Op& op) const;
   bool works_channels_last(const Op& op) const;
   /// Does it compute some operators of smaller floats in float32 (OpLowering::widens)?

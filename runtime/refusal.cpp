@@ -9,12 +9,18 @@
 namespace tenon {
 namespace {
 
-// What has no operands is known when the sizes are; the host reads the number of a count_up (stages.h).
+// What has no operands is known when the sizes are. The host reads the number of a count_up (stages.h);
+// count_sizes left the other operators that give sizes as they are.
+bool computes(const Device& device, const Node& node) {
+  if (node.inputs().empty() || node.is<CountUp>()) return true;
+  const std::string_view runs = device.runs(node.op());
+  return node.op().info().gives_size ? runs == "reference" : runs != "nothing";
+}
+
 void collect(const Region& region, const Device& device, Refusal& found) {
   for (const auto& node : region.nodes()) {
     for (const auto& inner : node->regions()) collect(*inner, device, found);
-    const bool is_kernels = node->regions().empty() && !node->inputs().empty() && !node->is<CountUp>();
-    if (is_kernels && device.runs(node->op()) == "nothing") found.add(*node);
+    if (node->regions().empty() && !computes(device, *node)) found.add(*node);
   }
 }
 

@@ -51,7 +51,7 @@ class Printer : LoopText {
     indent_ = 1;
     line("using Index = {};", index_type());
     line("const {}_arguments& a = tile.a;", name_);
-    if (has_faults()) line("BadIndex bad;");
+    if (has_faults()) line("BadOperand bad;");
     line("constexpr bool Whole = false;");
     pointer_prefix_ = "tile.";
     where_in_pieces_ = " && i1 % pieces.vector == 0";  // groups of columns begin anywhere
@@ -64,7 +64,6 @@ class Printer : LoopText {
   }
 
   std::string element() {
-    TENON_CHECK(!has_faults());
     print_arguments();
     line("struct {} {{", name_);
     ++indent_;
@@ -76,7 +75,9 @@ class Printer : LoopText {
     ++indent_;
     line("using Index = {};", index_type());
     line("constexpr int chunk = 0, v = 0, valid = 1;");
+    if (has_faults()) line("BadOperand bad;");
     print_elements(0, print_begin());
+    if (has_faults()) line("report(fault, bad);");
     line("return w{}[v];", result);
     --indent_;
     line("}}");
@@ -99,7 +100,7 @@ class Printer : LoopText {
          has_pieces() || is_part_ ? "&" : "", is_part_ ? ", int block, int blocks" : "");
     indent_ = 1;
     line("using Index = {};", index_type());
-    if (has_faults()) line("BadIndex bad;");
+    if (has_faults()) line("BadOperand bad;");
     form_.group == RowGroup::none ? print_points() : print_rows();
     if (has_faults()) line("report(fault, bad);");
     indent_ = 0;
@@ -553,7 +554,7 @@ class Printer : LoopText {
 
   /// A value of one row, chunk or element.
   void print_single(std::size_t i) {
-    if (at(i).op == LoopOp::gather) print_gathered(i, is_element(i) ? "v < valid" : "true");
+    if (at(i).op == LoopOp::gather) print_gathered(i, existence(i));
     define(i, expression(i));
   }
 

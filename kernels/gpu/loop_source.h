@@ -14,7 +14,7 @@ std::string translation_unit(std::string_view header, std::string_view kernels);
 inline constexpr std::string_view loop_header = "kernels/gpu/loop_walks.gpu.h";
 
 /// The kernel `name` (unique in its translation unit), which depends on no size. Its parameters: a pointer to
-/// each buffer, in the order of their numbers; a pointer to a Fault, if an instruction may fault; and the
+/// each buffer, in the order of their numbers; a pointer to a Fault, if the code reports any; and the
 /// arguments (loop_arguments), by value.
 std::string loop_source(const LoopCode& code, const LoopForm& form, std::string_view name);
 
@@ -41,7 +41,10 @@ inline constexpr LoopForm tile_form = tile_form_of(4);
 
 /// A program over [rows, cols] as the type of what computes one element, which is what its store, the last
 /// instruction, is given. It writes nothing: the store's buffer is no_buffer.
-///   struct NAME { pointers as above; NAME_arguments a; __device__ T operator()(Index i0, Index i1) const; };
+///   struct NAME {
+///     pointers as above; [Fault* fault;] NAME_arguments a;
+///     __device__ T operator()(Index i0, Index i1) const;
+///   };
 std::string value_source(const LoopCode& code, const LoopForm& form, std::string_view name);
 inline constexpr int no_buffer = -1;
 

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/error.h"
+#include "kernels/gpu/loop_faults.h"
 
 namespace tenon::gpu {
 
@@ -55,9 +56,7 @@ const LoopCode::OperandCode& LoopText::operand(const Instruction& i) const {
   return code_.operands[static_cast<std::size_t>(i.operand)];
 }
 
-bool LoopText::has_faults() const {
-  return std::any_of(code_.instructions.begin(), code_.instructions.end(), may_fault);
-}
+bool LoopText::has_faults() const { return reports_faults(code_); }
 
 bool LoopText::is_stored(int buffer) const {
   return std::any_of(code_.instructions.begin(), code_.instructions.end(), [&](const Instruction& i) {
@@ -98,7 +97,7 @@ std::vector<std::string> LoopText::parameters() const {
   for (const LoopCode::OperandCode& operand : code_.operands) count = std::max(count, operand.buffer + 1);
   std::vector<std::string> result;
   for (int buffer = 0; buffer < count; ++buffer) result.push_back(parameter(buffer));
-  if (has_faults()) result.push_back("Fault* fault");
+  if (has_faults()) result.emplace_back(fault_parameter);
   return result;
 }
 
@@ -162,6 +161,10 @@ std::string LoopText::text(Reg r) const {
   return is_kept(static_cast<std::size_t>(r)) ? fmt::format("v{}[chunk][v]", r) : fmt::format("v{}", r);
 }
 
+std::string_view LoopText::existence(std::size_t i) const {
+  return is_element(i) ? "v < valid" : values_[i].of_row ? "live" : "true";
+}
+
 std::string LoopText::outside(std::size_t i) const {
   return fmt::format("outside{}{}", i, is_vector_read(i) ? "[chunk]" : "");
 }
@@ -186,12 +189,13 @@ std::string LoopText::expression(std::size_t i) const {
     case LoopOp::iota:
       return fmt::format("Int(i{}{})", instruction.dim,
                          is_element(i) && is_last(instruction.dim) ? " + v" : "");
-    case LoopOp::prim: return prim_text(instruction);
+    case LoopOp::prim: return prim_text(i);
     default: TENON_CHECK(false);
   }
 }
 
-std::string LoopText::prim_text(const Instruction& i) const {
+std::string LoopText::prim_text(std::size_t index) const {
+  const Instruction& i = at(index);
   const auto arg = [&](std::size_t a) { return text(i.args[a]); };
   const DType from = type_of(i.args[0]);
   if (i.prim == Prim::select) return fmt::format("{} ? {} : {}", arg(0), arg(1), arg(2));
@@ -200,9 +204,16 @@ std::string LoopText::prim_text(const Instruction& i) const {
   if (const std::string power = constant_power(i); !power.empty()) return power;
   const Prim p = is_bool(from) && i.prim == Prim::bit_not ? Prim::logical_not : i.prim;
   std::string args = operand_text(arg(0), from);
-  if (arity(p) == 2) args += ", " + operand_text(arg(1), from);
+  if (arity(p) == 2) args += ", " + second_operand(index);
   const std::string_view truth = is_bool(from) && info(p).kind != PrimKind::test ? " != 0" : "";
   return fmt::format("{}_of({}){}", name(p), args, truth);
+}
+
+std::string LoopText::second_operand(std::size_t i) const {
+  const Reg r = at(i).args[1];
+  const std::string operand = operand_text(text(r), type_of(r));
+  if (!may_divide_by_zero(code_, at(i))) return operand;
+  return fmt::format("divisor({}, {}, bad)", operand, existence(i));
 }
 
 std::string LoopText::constant_power(const Instruction& i) const {

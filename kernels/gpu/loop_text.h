@@ -16,6 +16,8 @@ std::string_view storage(DType t);
 /// The type of a register.
 std::string_view computed(DType t);
 std::string_view fold_name(Reduce r);
+/// Behind a kernel's buffers, where its code reports faults.
+inline constexpr std::string_view fault_parameter = "Fault* fault";
 
 /// v7 is the register 7, m7 what was read for it, p2 the operand 2, g7 what 7 gathers from; i1 is the index
 /// along the dim 1, `chunk` and `v` say which of the thread's elements. Values of chunks and kept ones are
@@ -68,11 +70,15 @@ class LoopText {
 
   /// What names a register.
   std::string text(Reg r) const;
+  /// Whether there is what a value is of: rows and elements may lie beyond the last one.
+  std::string_view existence(std::size_t i) const;
   std::string outside(std::size_t i) const;
   std::string or_outside(std::size_t i, const std::string& inside) const;
   std::string read_value(std::size_t i) const;
   std::string expression(std::size_t i) const;
-  std::string prim_text(const Instruction& i) const;
+  std::string prim_text(std::size_t i) const;
+  /// Of a primitive; a divisor is looked at.
+  std::string second_operand(std::size_t i) const;
   /// The exponents that PyTorch treats specially, too.
   std::string constant_power(const Instruction& i) const;
   /// Bools are computed with as integers.

@@ -105,23 +105,32 @@ GPU_INLINE To convert(From x) {
   return Conversion<To>::of(number(x));
 }
 
-/// The last wrong index that a thread met.
-struct BadIndex {
+/// The last operand that a thread met and that may not be: an index, with the range that it is outside of
+/// (negative: [-range, range)), or a divisor of zero, without one.
+struct BadOperand {
   bool found = false;
-  Int index = 0, detail = 0;
+  Int value = 0, range = 0;
 };
-GPU_INLINE void report(Fault* fault, const BadIndex& bad) {
-  if (bad.found) report(fault, bad.index, bad.detail);
+GPU_INLINE void report(Fault* fault, const BadOperand& bad) {
+  if (bad.found) report(fault, bad.value, bad.range);
 }
 
 /// Where a gather's index points; 0 if it is wrong.
-GPU_INLINE Int place_of(Int index, Int range, bool from_end, BadIndex& bad) {
+GPU_INLINE Int place_of(Int index, Int range, bool from_end, BadOperand& bad) {
   if (index >= 0 && index < range) return index;
   if (from_end && index < 0 && index >= -range) return index + range;
   bad.found = true;
-  bad.index = index;
-  bad.detail = from_end ? -range : range;
+  bad.value = index;
+  bad.range = from_end ? -range : range;
   return 0;
+}
+/// What an integer is divided by, where there is an element to divide.
+GPU_INLINE Int divisor(Int value, bool exists, BadOperand& bad) {
+  if (value == 0 && exists) {
+    bad.found = true;
+    bad.value = bad.range = 0;
+  }
+  return value;
 }
 /// The same where indices out of range have a value of their own.
 GPU_INLINE bool is_outside(Int index, Int range, bool from_end) {

@@ -8,7 +8,7 @@
 
 namespace tenon::gpu {
 
-inline constexpr int places_rank = 6;
+inline constexpr int places_rank = 8;
 
 /// `places(indices..., places (u32), Fault, PlacesShape)`: a thread for each entry.
 std::string places_source(std::span<const DType> indices);

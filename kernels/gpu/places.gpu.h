@@ -4,7 +4,7 @@
 
 namespace tenon::gpu {
 
-constexpr int places_rank = 6;
+constexpr int places_rank = 8;
 
 /// What one tensor of indices adds to an entry's place: step * index.
 struct IndexTerm {
@@ -41,7 +41,7 @@ struct Entry {
   }
   const PlacesShape<Terms>& s;
   Int at[places_rank], place;
-  BadIndex bad;
+  BadOperand bad;
 };
 
 struct StartsShape {
@@ -67,7 +67,7 @@ template <class T>
 GPU_INLINE void find_source(const int* order, const T* sources, int* rows, Fault* fault, const StartsShape& s,
                             Int entry) {
   if (entry >= s.count) return;
-  BadIndex bad;
+  BadOperand bad;
   rows[entry] =
       static_cast<int>(place_of(static_cast<Int>(sources[order[entry]]), s.range, s.from_end != 0, bad));
   report(fault, bad);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "kernels/gpu/loop_faults.h"
 #include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/loop_text.h"
 #include "kernels/gpu/product_tiling.h"
@@ -134,6 +135,11 @@ class Printer {
       prologue_ = value_source(prologue.code, prologue_form, "prologue");
       for (const std::string& parameter : LoopText(prologue.code, prologue_form).parameters()) {
         const std::size_t name = parameter.rfind(' ') + 1;
+        if (parameter == fault_parameter) {
+          if (!reports_faults(epilogue.code)) parameters_ += ", " + parameter;
+          left_values_ += parameter.substr(name) + ", ";
+          continue;
+        }
         const std::string from = "from_" + parameter.substr(name);
         left_parameters_ += parameter.substr(0, name) + from + ", ";
         left_values_ += from + ", ";
@@ -349,6 +355,9 @@ ProductKernel product_kernel(const Product& p, const LoopProgram& epilogue, cons
                        .tiling = t.text(p),
                        .block = t.threads,
                        .shared_bytes = t.shared_bytes()};
+  kernel.may_fault = reports_faults(epilogue.code);
+  for (const LoopProgram& prologue : p.prologue)
+    kernel.may_fault = kernel.may_fault || reports_faults(prologue.code);
   if (t.bulk) kernel.maps = tensor_maps(p, t);
   TENON_CHECK(kernel.maps.empty() == !t.bulk);
   for (const LoopArgument& f : fields(p, t)) {

@@ -78,9 +78,10 @@ bool of_float8(const Product&);
 
 /// The kernel takes the left side (the prologue's buffers in order, where there is one) and the right side,
 /// the zero points of the left one and of the right one, where there are any, where blocks share tiles memory
-/// for their parts and tickets, the epilogue's buffers in order, the struct, the epilogue's arguments
-/// (loop_arguments with tile_form), the prologue's (with prologue_form), and its tensor maps in order. Its
-/// source depends on no size but through the few choices that are made by it.
+/// for their parts and tickets, the epilogue's buffers in order, a pointer to a Fault where it may report
+/// one, the struct, the epilogue's arguments (loop_arguments with tile_form), the prologue's (with
+/// prologue_form), and its tensor maps in order. Its source depends on no size but through the few choices
+/// that are made by it.
 struct ProductKernel {
   std::string source, name, tiling;  // Tiling::text
   std::vector<std::byte> arguments;  // the struct
@@ -92,6 +93,7 @@ struct ProductKernel {
   /// are, 32 bits each, which are 0 before a run and after it.
   std::int64_t parts = 0, tickets = 0;
   DType part_type = DType::f32;
+  bool may_fault = false;  // the prologue or the epilogue reports what is wrong in the data
 };
 ProductKernel product_kernel(const Product&, const LoopProgram& epilogue, const GpuLimits&);
 

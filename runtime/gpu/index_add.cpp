@@ -12,7 +12,7 @@
 namespace tenon::gpu {
 namespace {
 
-bool has_sums(DType dtype) { return can_fold(PlacedReduce::sum, dtype); }
+bool has_sums(DType dtype) { return folds_rows(PlacedReduce::sum, dtype); }
 
 Placement by_targets(Planner& planner, const Value* targets, std::int64_t rows, bool from_end) {
   const std::int64_t count = numel(targets->shape()).value();
@@ -114,7 +114,8 @@ void emit_aggregation(Planner& planner, const Group& group, const Aggregation& a
 std::vector<Candidate> lower_aggregation(const Planner& planner, const Group& group) {
   const auto a = Aggregation::match(group);
   const DType dtype = group.node().output()->dtype();
-  if (!a || !has_sums(dtype) || a->x->dtype() != dtype || (a->weights && a->weights->dtype() != dtype))
+  if (!a || !has_sums(dtype) || a->x->dtype() != dtype ||
+      (a->weights && (a->weights->dtype() != dtype || is_complex(dtype))))
     return {};
   const auto fits = [](const Value* v) { return !v || are_indices(v->dtype()); };
   if (!fits(a->targets) || !fits(a->sources) || !fits_placement(1, a->edges, std::max(a->rows, a->cols)))

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
+#include "kernels/gpu/loop_faults.h"
 #include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/loop_split.h"
 #include "runtime/calls/loop.h"
 #include "runtime/gpu/launch.h"
+#include "runtime/gpu/loop_fault.h"
 #include "runtime/gpu/queue.h"
-#include "runtime/gpu/zero_division.h"
 
 namespace tenon::gpu {
 namespace {
@@ -108,7 +109,8 @@ class LoopStep : public LaunchStep {
     std::int64_t threads = 0;
     std::size_t buffers = 0, bytes = 0;
     for (const Part& part : parts) {
-      if (part.form.group != RowGroup::none || part.form.threads != parts[0].form.threads || faults_of(part))
+      if (part.form.group != RowGroup::none || part.form.threads != parts[0].form.threads ||
+          reports_faults(part.program.code))
         return false;
       threads += part.launch.grid * part.launch.block;
       buffers += part.buffers.size();
@@ -117,10 +119,6 @@ class LoopStep : public LaunchStep {
     return parts.size() <= most_parts && buffers <= max_buffers &&
            bytes + buffers * sizeof(void*) <= most_parameter_bytes &&
            threads <= std::int64_t{limits.processors} * limits.threads_per_processor;
-  }
-  static bool faults_of(const Part& part) {
-    const auto& instructions = part.program.code.instructions;
-    return std::any_of(instructions.begin(), instructions.end(), may_fault);
   }
 
   static Kernel kernel_of(const std::vector<Part>& parts) {
@@ -131,7 +129,8 @@ class LoopStep : public LaunchStep {
               .size = {{launch.grid, 1, 1}, launch.block, launch.shared_bytes},
               .buffers = buffers,
               .arguments = {loop_arguments(program, form)},
-              .may_fault = faults_of(parts[0])};
+              .may_fault = reports_faults(program.code),
+              .complaint = loop_error};
     }
     Kernel kernel{.name = "loops"};
     std::vector<LoopPart> sources;
@@ -177,7 +176,7 @@ std::unique_ptr<Step> make_copy(Gpu& gpu, const PlannedTensor& from, const Plann
 }
 
 std::vector<Candidate> lower_loop(const Planner& planner, const Group& group) {
-  if (count_buffers(group) > max_buffers || may_divide_by_zero(group)) return {};
+  if (count_buffers(group) > max_buffers) return {};
   const auto call = LoopCall::match(group);
   if (!call) return {};
   const Work work = call->work(group);

@@ -1,11 +1,33 @@
 #include "runtime/gpu/placed_fold.h"
 
 #include "runtime/calls/gather.h"
+#include "runtime/complex_parts.h"
 #include "runtime/gpu/launch.h"
 
 namespace tenon::gpu {
+namespace {
 
-void emit_placed_fold(Planner& planner, const Node& node, const PlacedEntries& entries, const PlacedFold& f) {
+PlacedFold of_parts(PlacedFold f) {
+  if (!is_complex(f.x.dtype())) return f;
+  const DType part = f.x.dtype() == DType::c64 ? DType::f32 : DType::f64;
+  for (PlannedTensor* t : {&f.x, &f.values, &f.result}) {
+    const Index shape{t->shape()[0], t->shape()[1], 2 * t->shape()[2]};
+    *t = in_parts(*t, part).view_as(shape);
+  }
+  return f;
+}
+
+}  // namespace
+
+bool folds_rows(PlacedReduce reduce, DType t) {
+  if (is_complex(t))
+    return reduce == PlacedReduce::last || reduce == PlacedReduce::sum || reduce == PlacedReduce::mean;
+  return can_fold(reduce, t) && bits_of(t);
+}
+
+void emit_placed_fold(Planner& planner, const Node& node, const PlacedEntries& entries,
+                      const PlacedFold& fold) {
+  const PlacedFold f = of_parts(fold);
   const Index& shape = f.result.shape();
   const std::int64_t features = shape[2];
   const DType dtype = f.reduce == PlacedReduce::last ? *bits_of(f.x.dtype()) : f.x.dtype();

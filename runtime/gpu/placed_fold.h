@@ -5,6 +5,9 @@
 
 namespace tenon::gpu {
 
+/// Complex numbers are folded part by part.
+bool folds_rows(PlacedReduce, DType);
+
 /// All of one type; seen as [outer, places, features] (of `values` [outer, rows, features]), the features of
 /// each row contiguous.
 struct PlacedFold {

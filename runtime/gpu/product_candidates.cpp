@@ -8,9 +8,9 @@
 #include "runtime/gpu/library_candidate.h"
 #include "runtime/gpu/library_product.h"
 #include "runtime/gpu/loop.h"
+#include "runtime/gpu/loop_fault.h"
 #include "runtime/gpu/queue.h"
 #include "runtime/gpu/unit_proof.h"
-#include "runtime/gpu/zero_division.h"
 
 namespace tenon::gpu {
 namespace {
@@ -109,7 +109,9 @@ void emit(Planner& planner, const Group& group, Lowered l) {
                                        .shared_bytes = kernel.shared_bytes},
                               .buffers = std::move(buffers),
                               .arguments = std::move(arguments),
-                              .maps = std::move(kernel.maps)});
+                              .maps = std::move(kernel.maps),
+                              .may_fault = kernel.may_fault,
+                              .complaint = loop_error});
   step->info = {.kernel = fmt::format("{} {}{}", l.kernel, kernel.tiling, l.suffix), .flops = l.flops};
   planner.emit(std::move(step), group.node(), std::move(reads), std::move(writes));
 }
@@ -165,7 +167,7 @@ std::vector<Candidate> product_candidates(const Planner& planner, const Parts& o
                                           const std::string& name, std::function<Sides(Planner&)> place,
                                           std::optional<DType> by_library) {
   const auto tile = TileProgram::match(planner, of.rest, anchor, bias, order);
-  if (!tile || may_divide_by_zero(of.whole)) return {};
+  if (!tile) return {};
   // Two sides, their zero points, parts and tickets of shared tiles, the result.
   constexpr std::size_t others = 7;
   std::size_t buffers = tile->operands.size() + others;

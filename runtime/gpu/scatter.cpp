@@ -20,8 +20,6 @@ PlacedReduce reduce_of(ScatterReduce reduce) {
   TENON_CHECK(false);
 }
 
-bool has_kernel(PlacedReduce reduce, DType dtype) { return can_fold(reduce, dtype) && bits_of(dtype); }
-
 // Every element is a place, and every index an entry.
 void emit_scatter(Planner& planner, const Group& group) {
   const Node& node = group.node();
@@ -56,7 +54,7 @@ std::vector<Candidate> lower_scatter(const Planner& planner, const Group& group)
   const auto* op = node.as<Scatter>();
   if (op && numel(node.input(1)->shape()).value() == 0) return copy_of_first(planner, group);
   if (!op || node.input(0)->rank() == 0 || !are_indices(node.input(1)->dtype()) ||
-      !has_kernel(reduce_of(op->reduce), node.output()->dtype()) ||
+      !folds_rows(reduce_of(op->reduce), node.output()->dtype()) ||
       !fits_placement(node.input(1)->rank(), numel(node.input(1)->shape()).value(),
                       numel(node.input(0)->shape()).value()))
     return {};
@@ -135,7 +133,7 @@ std::vector<Candidate> lower_index_put(const Planner& planner, const Group& grou
     if (!are_indices(node.input(i)->dtype())) return {};
   const Put put(node);
   if (numel(put.places) == 0) return copy_of_first(planner, group);
-  if (!has_kernel(op->accumulate ? PlacedReduce::sum : PlacedReduce::last, node.output()->dtype()) ||
+  if (!folds_rows(op->accumulate ? PlacedReduce::sum : PlacedReduce::last, node.output()->dtype()) ||
       !fits_placement(put.places.size(), numel(put.places), put.rows[1]))
     return {};
   const Work work = work_of(node, *node.input(1));

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "kernels/gpu/loop_faults.h"
 #include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/product_source.h"
 #include "kernels/gpu/thin_convolution_source.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/gpu/launch.h"
 #include "runtime/gpu/loop.h"
-#include "runtime/gpu/zero_division.h"
+#include "runtime/gpu/loop_fault.h"
 
 namespace tenon::gpu {
 namespace {
@@ -77,7 +78,9 @@ void emit_thin(Planner& planner, const Group& group, const ConvCall& call, TileP
                    .name = "thin",
                    .size = blocks_of(kernel.blocks, kernel.threads),
                    .buffers = std::move(buffers),
-                   .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, tile_form)}},
+                   .arguments = {std::move(kernel.arguments), loop_arguments(epilogue, tile_form)},
+                   .may_fault = reports_faults(epilogue.code),
+                   .complaint = loop_error},
         .reads = std::move(reads),
         .writes = {result}});
 }
@@ -87,7 +90,7 @@ void emit_thin(Planner& planner, const Group& group, const ConvCall& call, TileP
 std::optional<Candidate> thin_convolution(const Planner& planner, const Group& group, const ConvCall& call) {
   constexpr std::size_t max_buffers = 64;
   const ConvShape& s = call.shape;
-  if (s.groups == 1 || may_divide_by_zero(group)) return std::nullopt;
+  if (s.groups == 1) return std::nullopt;
   if (!call.weights.defined() && s.transposed && s.Cin != s.groups) return std::nullopt;
   const Order order = channels_last(call.x->rank());
   const auto tile = TileProgram::match(planner, group, *call.anchor, call.bias, order);

@@ -1,5 +1,5 @@
-// base/prim_meaning.h and base/special_meaning.h compile without a standard library: with what a GPU's
-// run-time compiler has built in.
+// base/prim_meaning.h, base/special_meaning.h and base/philox_rounds.h compile without a standard library:
+// with what a GPU's run-time compiler has built in.
 #define __HIPCC_RTC__
 #define __device__
 #define __forceinline__ inline
@@ -58,6 +58,7 @@ QUESTION(isinf)
 QUESTION(isnan)
 QUESTION(signbit)
 
+#include "base/philox_rounds.h"
 #include "base/special_meaning.h"
 
 namespace tenon::scalar_detail {
@@ -65,4 +66,5 @@ float of_floats(Prim p, float a, float b, float c) { return meaning(p, a, b, c);
 double of_doubles(Prim p, double a, double b, double c) { return meaning(p, a, b, c); }
 Int of_integers(Prim p, Int a, Int b, Int c) { return meaning(p, a, b, c); }
 double of_special(SpecialFunction f, double a, double b) { return meaning(f, a, b); }
+void of_words(unsigned* words, unsigned key) { philox_rounds(words, key, key); }
 }  // namespace tenon::scalar_detail

@@ -8,7 +8,7 @@ namespace tenon {
 namespace {
 
 CaseResult failed() {
-  CaseResult r{.name = "a <b>", .model = "cases/a/model.pt", .seconds = 1.5, .measures = {.nodes = 3}};
+  CaseResult r{.name = "a <b>", .model = "cases/a/model.pt", .seconds = 1.5, .measures = {.nodes = 3, .reference_steps = 2}};
   r.measures.relative_error = std::numeric_limits<double>::infinity();
   r.types_only = "types and sizes only: random numbers decide y";
   r.fail({.kind = failure::outputs,
@@ -33,6 +33,7 @@ TEST(Formats, AResultSurvivesTheProcessItComesFrom) {
   EXPECT_EQ(read.failures.at(0).details, "one\ntwo\n");
   EXPECT_EQ(read.types_only, r.types_only);
   EXPECT_EQ(read.measures.nodes, 3);
+  EXPECT_EQ(read.measures.reference_steps, 2);
   EXPECT_EQ(read.measures.relative_error, std::numeric_limits<double>::infinity());
 }
 

@@ -1,5 +1,6 @@
 // Loops: each way of sharing points, and rows of every kind.
 #include "kernels/gpu/hold_source.h"
+#include "kernels/gpu/loop_faults.h"
 #include "kernels/gpu/loop_source.h"
 #include "tests/kernels/gpu_cases.h"
 
@@ -35,8 +36,7 @@ GpuCase loop_case(const std::string& name, const LoopCase& c, const LoopForm* wa
                     .shared_bytes = launch.shared_bytes,
                     .arguments = {loop_arguments(program, form)}}}};
   add_buffers(result, c);
-  const auto& instructions = program.code.instructions;
-  if (std::any_of(instructions.begin(), instructions.end(), may_fault)) {  // a Fault: three integers
+  if (reports_faults(program.code)) {  // a Fault: three integers
     result.dtypes.push_back(DType::i64);
     result.buffers.push_back(bytes_of(std::vector<std::int64_t>(3)));
     result.expected.push_back(result.buffers.back());

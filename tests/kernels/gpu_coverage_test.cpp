@@ -1,6 +1,7 @@
 // No kernel is forgotten: every text, every kernel in it and every operator that the GPU lowers is in a case.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <regex>
 #include <set>
 
@@ -53,6 +54,32 @@ TEST(GpuCoverage, EveryOperatorWithAKernelIsPlanned) {
     if (lowering.op->regions > 0) continue;  // it runs plans
     EXPECT_TRUE(planned.contains(std::string(lowering.op->name)))
         << lowering.op->name << " is in no case: add a graph to tests/kernels/planned_graphs.cpp";
+  }
+}
+
+/// Operators of the CPU that nothing on a GPU runs, and why.
+constexpr std::string_view of_text = "strings lie in no memory of a device",
+                           of_pictures = "it reads files of pictures";
+const std::map<std::string_view, std::string_view> on_the_host = {
+    {"dim_value", "a size, which is known when a plan is made"},
+    {"picture_size", of_pictures},
+    {"decode_picture", of_pictures},
+    {"to_string", of_text},
+    {"parse_number", of_text},
+    {"concat_strings", of_text},
+    {"split_strings", of_text},
+    {"change_case", of_text},
+    {"match_pattern", of_text},
+    {"find", of_text},
+    {"count_ngrams", of_text},
+};
+
+TEST(GpuCoverage, EveryOperatorOfTheCpuRunsOnAGpu) {
+  for (const OpInfo* op : all_ops()) {
+    const Op sample = op->make();
+    if (cpu_device().runs(sample) == "nothing") continue;
+    EXPECT_EQ(planning_gpu(32).runs(sample) == "nothing", on_the_host.contains(op->name))
+        << op->name << ": give it a kernel, a composition or a reason why not";
   }
 }
 

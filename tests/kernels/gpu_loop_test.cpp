@@ -3,6 +3,7 @@
 #include <map>
 #include <numeric>
 
+#include "kernels/gpu/loop_faults.h"
 #include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/loop_split.h"
 #include "tests/kernels/emulated_kernels.h"
@@ -50,9 +51,7 @@ struct Launchable {
     Fault* const reported = &fault;
     std::vector<void*> parameters;
     for (void*& pointer : pointers) parameters.push_back(&pointer);
-    const auto& instructions = program.code.instructions;
-    if (std::any_of(instructions.begin(), instructions.end(), may_fault))
-      parameters.push_back(const_cast<Fault**>(&reported));
+    if (reports_faults(program.code)) parameters.push_back(const_cast<Fault**>(&reported));
     parameters.push_back(arguments.data());
     parameters.push_back(nullptr);
     kernels.launch(kernel, static_cast<unsigned>(launch.grid), static_cast<unsigned>(launch.block),
@@ -253,6 +252,49 @@ TEST_P(GpuLoop, ReportsAWrongIndex) {
       EXPECT_EQ(fault.value, wrong);
       EXPECT_EQ(fault.detail, loop.program.name == "along" ? 7 : -7);
     }
+}
+
+/// i64 [rows, columns] divided by what the row, the column or the element has, and by a fold of the row.
+std::vector<LoopProgram> divisions(std::int64_t rows, std::int64_t columns) {
+  std::vector<LoopProgram> programs;
+  for (const auto& strides : {std::vector<std::int64_t>{columns, 1}, {1, 0}, {0, 1}, {0, 0}}) {
+    LoopProgram& p = programs.emplace_back("points", std::vector{rows, columns});
+    const Reg x = p.load({0, DType::i64, {columns, 1}});
+    p.store({2, DType::i64, {columns, 1}}, p.prim(Prim::floor_div, x, p.load({1, DType::i64, strides})));
+  }
+  for (const bool of_row : {false, true}) {
+    LoopProgram& p = programs.emplace_back("rows", std::vector{rows, columns}, 1);
+    const Reg sum = p.reduce(Reduce::sum, p.load({1, DType::i64, {columns, 1}}));
+    if (of_row)
+      p.store({2, DType::i64, {1, 0}}, p.prim(Prim::remainder, p.constant_int(1000), sum));
+    else
+      p.store({2, DType::i64, {columns, 1}}, p.prim(Prim::fmod, p.load({0, DType::i64, {columns, 1}}), sum));
+  }
+  return programs;
+}
+
+/// And nothing of what lies beyond the last element or row.
+TEST_P(GpuLoop, ReportsADivisorOfZero) {
+  Kernels sources;
+  std::vector<Launchable> loops;
+  for (const auto& [rows, columns] : {std::pair{9, 70}, {3, 1001}, {301, 5}})
+    for (const LoopProgram& p : divisions(rows, columns)) loops.push_back(prepare(sources, p));
+  const EmulatedKernels kernels = sources.compile(GetParam());
+  ASSERT_TRUE(kernels.ok());
+  for (const Launchable& loop : loops) {
+    SCOPED_TRACE(loop.kernel);
+    LoopBuffers buffers(loop.program);
+    const auto divisors = buffers.as<std::int64_t>(1);
+    std::fill(divisors.begin(), divisors.end(), 3);
+    Fault fault;
+    loop.run(kernels, buffers, fault);
+    EXPECT_EQ(fault.found, 0);
+    std::fill_n(divisors.rbegin(), loop.program.row_length(), 0);  // the last row, or element
+    loop.run(kernels, buffers, fault);
+    EXPECT_EQ(fault.found, 1);
+    EXPECT_EQ(fault.value, 0);
+    EXPECT_EQ(fault.detail, 0);
+  }
 }
 
 TEST_P(GpuLoop, EpilogueTakesTheElementsOfAProduct) {

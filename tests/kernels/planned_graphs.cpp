@@ -11,6 +11,9 @@ std::string sorts(std::string_view type, std::string_view call, std::string_view
   return fmt::format("(%x: {0}) {{ %1, %2 = {1}(%x, {2}) return %1, %2 }}", type, call, after);
 }
 
+// A GPU looks at divisors that are computed; here none is zero.
+constexpr std::string_view divisor = "%m = mul(%y, %y) %d = add(%m, 1)";
+
 // Products that compute their left side.
 void add_prologues(List& list) {
   for (const auto& [type, tolerance] : {std::pair{"f32", 2e-5}, {"f16", 2e-2}}) {
@@ -28,6 +31,12 @@ void add_prologues(List& list) {
                      type),
          Values::plain, tolerance});
   }
+  list.push_back(
+      {"prologue of quotients f32",
+       fmt::format("(%x: i64[35,70], %y: i64[35,70]) {{ @w : f32[90,70] {} %1 = fused {{ floor_div(%x, %d); "
+                   "cast }} : f32[35,70] %2 = linear(%1, @w) return %2 }}",
+                   divisor),
+       Values::plain, 2e-5});
 }
 
 void add_sorts(List& list) {
@@ -246,6 +255,13 @@ void add_thin_convolutions(List& list) {
       "conv_transpose(%x, @w, stride=2, pad=1, groups=6)");
   add("of thin transposed groups f64", "f64[1,6,5,4]", "f64[6,2,2,3]",
       "conv_transpose(%x, @w, stride=[1,2], groups=3)", 0);
+  list.push_back(
+      {"convolution depthwise and quotients f32",
+       fmt::format(
+           "(%x: f32[2,6,5,4], %y: i64[2,6,5,4]) {{ @w : f32[6,1,3,3] {} %1 = fused conv(%x, @w, "
+           "pad=1, groups=6) {{ cast(_, to=i64); remainder(_, %d); cast }} : f32[2,6,5,4] return %1 }}",
+           divisor),
+       Values::plain, 2e-5});
   list.push_back({"convolution depthwise of computed weights f32",
                   "(%x: f32[2,6,5,4], %w: f32[12,1,3,3]) { %1 = conv(%x, %w, pad=1, groups=6) return %1 }",
                   Values::plain, 2e-5});
@@ -309,6 +325,21 @@ void add_others(List& list) {
       "return %1 }");
   add("loop divided by a constant i64",
       "(%x: i64[300]) { %1 = remainder(%x, 7) %2 = floor_div(%x, -3) return %1, %2 }");
+  add("loop divided by what is computed i64",
+      fmt::format("(%x: i64[7,45], %y: i64[7,45]) {{ {} %1 = remainder(%x, %d) return %1 }}", divisor));
+  add("product divided by what is computed i64",
+      fmt::format("(%x: i64[33,20], %z: i64[20,70], %y: i64[33,70]) {{ {} %1 = fused matmul(%x, %z) {{ "
+                  "floor_div(_, %d) }} : i64[33,70] return %1 }}",
+                  divisor));
+  for (const int bits : {24, 63})
+    add(fmt::format("random numbers of {} bits", bits),
+        fmt::format(
+            "(%i: i64[]) {{ %1 = random_bits(%i, shape=[5,401], bits={}, stream=1, seed=-7) return %1 }}",
+            bits));
+  list.push_back(
+      {"one hot i64", "(%i: i64[9,5]) { %1 = one_hot(%i, classes=7) return %1 }", Values::plain, 0, 7});
+  list.push_back(
+      {"one hot u8", "(%i: u8[300]) { %1 = one_hot(%i, classes=3) return %1 }", Values::plain, 0, 3});
 }
 
 }  // namespace

@@ -41,8 +41,10 @@ def run(tenon: Path, root: Path, cases: list[Case], jobs: int) -> list[dict]:
     by_name = {r["name"]: r for r in json.loads(report.read_text())["cases"]}
     records = []
     for case in cases:
-        verdict, reason = verdict_of(by_name[f"{case.kind}/{case.name}"])
-        records.append({"case": case.name, "kind": case.kind, "operator": case.operator, "verdict": verdict, "reason": reason})
+        found = by_name[f"{case.kind}/{case.name}"]
+        verdict, reason = verdict_of(found)
+        records.append({"case": case.name, "kind": case.kind, "operator": case.operator, "verdict": verdict, "reason": reason,
+                        "reference_steps": max(0, found["reference_steps"])})  # fmt: skip
     return sorted(records, key=lambda r: (r["kind"], r["operator"], r["case"]))
 
 

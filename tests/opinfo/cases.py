@@ -109,10 +109,10 @@ def spread(samples: Iterable, limit: int) -> list[tuple[int, object]]:
 
 
 def cases_of(op: OpInfo, limit: int, dtypes=DTYPES) -> list[Case]:
-    """The cases of an operator; those that PyTorch cannot run are left out."""
+    """The cases of an operator, of these dtypes or what a function of it gives; those that PyTorch cannot run are left out."""
     out = []
     supported = op.supported_dtypes("cpu")
-    for dtype in dtypes:
+    for dtype in dtypes(op) if callable(dtypes) else dtypes:
         if dtype not in supported:
             continue
         torch.manual_seed(0)
@@ -128,6 +128,12 @@ def cases_of(op: OpInfo, limit: int, dtypes=DTYPES) -> list[Case]:
                 if case:
                     out.append(case)
     return out
+
+
+def few_dtypes(op: OpInfo) -> tuple[torch.dtype, ...]:
+    """float32, or what an operator has in its place; and int64."""
+    supported = [dtype for dtype in DTYPES if dtype in op.supported_dtypes("cpu")]
+    return tuple(dict.fromkeys(supported[:1] + [dtype for dtype in supported if dtype == torch.int64]))
 
 
 def make_case(op: OpInfo, dtype: torch.dtype, number: int, sample) -> Case | None:

@@ -44,7 +44,7 @@ def as_record(v: Verdict) -> dict:
 def measure_all(tenon: Path, form: str, pattern: str, limit: int, jobs: int, dtypes=DTYPES,
                 on_records=lambda records: None, part=slice(None)) -> list[dict]:  # fmt: skip
     names = [full_name(op) for op in operators(pattern)][part]
-    at_once = max(1, 64 // (limit * len(dtypes)))
+    at_once = max(1, 64 // (limit * (2 if callable(dtypes) else len(dtypes))))
     chunks = [(str(tenon), form, limit, dtypes, names[i : i + at_once]) for i in range(0, len(names), at_once)]
     records = []
     with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=20) as pool:

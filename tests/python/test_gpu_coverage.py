@@ -1,4 +1,4 @@
-"""A sample of every operator in PyTorch's database, and every third of ONNX's node tests, on the soft GPU (tests/softgpu): equal or
+"""A float32 (or other) and an int64 sample of every operator in PyTorch's database, and every third of ONNX's node tests, on the soft GPU (tests/softgpu): equal or
 refused, never wrong. PyTorch's run by kernels alone; of ONNX's, what has no kernel runs by its reference on the host. CI prints the counts.
 Each vendor takes each fourth of them, by turns, or all (chosen.py)."""
 
@@ -45,11 +45,11 @@ def expect_none_wrong(records, record, what, at_least):
 
 @pytest.mark.parametrize("vendor", VENDORS, indirect=True)
 def test_operators_of_pytorch(vendor, tenon, record_property, monkeypatch):
-    import torch
-    from opinfo import measure_all  # takes seconds: PyTorch's database
+    from cases import few_dtypes  # takes seconds: PyTorch's database
+    from opinfo import measure_all
 
     monkeypatch.delenv("TENON_FALLBACK")
-    records = measure_all(tenon, "pt", "*", limit=1, jobs=2, dtypes=(torch.float32,), part=part_of(vendor))
+    records = measure_all(tenon, "pt", "*", limit=1, jobs=2, dtypes=few_dtypes, part=part_of(vendor))
     expect_none_wrong(records, record_property, f"PyTorch's operators on {vendor}", at_least=608)
 
 
@@ -61,4 +61,7 @@ def test_nodes_of_onnx(vendor, tenon, tmp_path, record_property):
     root = tmp_path / "onnx"
     cases = write_cases(root, ("node",), part=slice(3 * (part_of(vendor).start), None, 3 * PARTS))
     records = coverage.run(tenon, root, cases, jobs=2)
+    on_host = [r for r in records if r["reference_steps"]]
+    steps, operators = sum(r["reference_steps"] for r in on_host), sorted({r["operator"] for r in on_host})
+    record_property(f"count of steps on the host of ONNX's nodes on {vendor}", f"{steps} ({', '.join(operators)})")
     expect_none_wrong(records, record_property, f"ONNX's nodes on {vendor}", at_least=600)

@@ -260,7 +260,7 @@ TEST(Places, OneHotRowsOfAnyWidth) {
             fmt::format("graph g(%i: i64[{0},2]) {{\n  %1 = one_hot(%i, classes={1}) : i64[{0},2,{1}]\n"
                         "  return %1\n}}\n",
                         count, classes),
-            {random_integers(DType::i64, {count, 2}, 0, classes, 1)}, 0, false);
+            {random_integers(DType::i64, {count, 2}, 0, classes, 1)}, 0);
 }
 
 TEST(Places, WrongIndicesAreNamed) {
