@@ -176,13 +176,19 @@ Finding gpus(gpu::Vendor vendor) {
                       folders_of({&driver.library, &driver.compiler}))};
 }
 
-// The matrix units of a GPU, each proven anew.
+// The matrix units of a GPU, each proven anew, up to one that ends the device.
 Finding units(gpu::Gpu& gpu) {
   std::vector<std::string> right, wrong;
   for (const gpu::MatrixUnit unit : gpu::matrix_units) {
     if (!gpu::units_of(gpu).has(unit)) continue;
-    const std::string name = gpu::name_of(gpu.driver().vendor, unit), fault = gpu::prove_again(gpu, unit);
-    (fault.empty() ? right : wrong).push_back(fault.empty() ? name : name + " " + fault);
+    const std::string name = gpu::name_of(gpu.driver().vendor, unit);
+    try {
+      const std::string fault = gpu::prove_again(gpu, unit);
+      (fault.empty() ? right : wrong).push_back(fault.empty() ? name : name + " " + fault);
+    } catch (const Error&) {
+      if (wrong.empty()) throw;
+      break;
+    }
   }
   if (right.empty() && wrong.empty()) return {"none: products are computed on the ordinary units"};
   if (wrong.empty()) return {fmt::format("{}", fmt::join(right, ", "))};

@@ -152,8 +152,7 @@ LoopProgram epilogue_of(const Product& p) {
 // A kernel that is of no use behind its launch.
 class LoadedKernel {
  public:
-  LoadedKernel(Gpu& gpu, const ProductKernel& kernel) : gpu_(gpu) {
-    const std::vector<char> image = compile(gpu.driver(), gpu.architecture(), kernel.source);
+  LoadedKernel(Gpu& gpu, const std::vector<char>& image, const ProductKernel& kernel) : gpu_(gpu) {
     gpu.activate();
     gpu.check(gpu.driver().load_module(&module_, image.data()), "loading a kernel");
     function_ = gpu.function_of(module_, kernel.name, kernel.shared_bytes);
@@ -172,45 +171,59 @@ class LoadedKernel {
   Function function_ = nullptr;
 };
 
-std::vector<float> run(Gpu& gpu, const Trial& t, const Tensor& left, const Tensor& right) {
-  const LoopProgram epilogue = epilogue_of(t.product);
-  ProductKernel kernel = kernel_of(t, epilogue);
-  std::vector<std::byte> loop = loop_arguments(epilogue, tile_form);
-  const LoadedKernel loaded(gpu, kernel);
-  std::vector<float> result(static_cast<std::size_t>(t.product.rows * t.product.columns), std::nanf(""));
-  const std::size_t bytes = result.size() * sizeof(float);
+// A trial's sides and its result, which is NaN, in the memory of a device that works so far.
+class Operands {
+ public:
+  Operands(Gpu& gpu, const Trial& t)
+      : gpu_(gpu),
+        queue_(gpu),
+        result_(static_cast<std::size_t>(t.product.rows * t.product.columns), std::nanf("")) {
+    const Product& p = t.product;
+    const Tensor left = side_of(p.left_type, p.rows, p.depth, p.left_row, p.left_column, t.left_is_long);
+    const Tensor right =
+        side_of(p.right_type, p.columns, p.depth, p.right_column, p.right_row, t.right_is_long);
+    put(left.bytes(), static_cast<std::size_t>(left.numel()) * size_of(left.dtype()));
+    put(right.bytes(), static_cast<std::size_t>(right.numel()) * size_of(right.dtype()));
+    put(result_.data(), result_.size() * sizeof(float));
+    queue_.wait();
+  }
 
-  GpuQueue queue(gpu);
-  const auto bytes_of = [](const Tensor& tensor) {
-    return static_cast<std::size_t>(tensor.numel()) * size_of(tensor.dtype());
-  };
-  const Memory memory[] = {gpu.allocate(bytes_of(left), Space::device),
-                           gpu.allocate(bytes_of(right), Space::device), gpu.allocate(bytes, Space::device)};
-  queue.copy(memory[0].data(), left.bytes(), bytes_of(left));
-  queue.copy(memory[1].data(), right.bytes(), bytes_of(right));
-  queue.copy(memory[2].data(), result.data(), bytes);
-  std::byte* addresses[] = {memory[0].data(), memory[1].data(), memory[2].data()};
-  std::vector<void*> parameters{&addresses[0], &addresses[1], &addresses[2], kernel.arguments.data(),
-                                loop.data()};
-  std::vector<EncodedMap> maps;
-  for (const TensorMap& map : kernel.maps) maps.push_back(encode(gpu.driver(), map, addresses[map.buffer]));
-  for (EncodedMap& map : maps) parameters.push_back(&map);
-  parameters.push_back(nullptr);  // drivers that check their callers count up to it
-  const LaunchSize size{.grid = {kernel.grid[0], kernel.grid[1], kernel.grid[2]},
-                        .block = kernel.block,
-                        .shared_bytes = kernel.shared_bytes};
-  gpu.launch(loaded.function(), size, parameters, queue.stream());
-  queue.copy(result.data(), memory[2].data(), bytes);
-  queue.wait();
-  return result;
-}
+  std::vector<float> multiply(const std::vector<char>& image, ProductKernel kernel,
+                              std::vector<std::byte> loop) {
+    const LoadedKernel loaded(gpu_, image, kernel);
+    std::byte* addresses[] = {memory_[0].data(), memory_[1].data(), memory_[2].data()};
+    std::vector<void*> parameters{&addresses[0], &addresses[1], &addresses[2], kernel.arguments.data(),
+                                  loop.data()};
+    std::vector<EncodedMap> maps;
+    for (const TensorMap& map : kernel.maps)
+      maps.push_back(encode(gpu_.driver(), map, addresses[map.buffer]));
+    for (EncodedMap& map : maps) parameters.push_back(&map);
+    parameters.push_back(nullptr);  // drivers that check their callers count up to it
+    const LaunchSize size{.grid = {kernel.grid[0], kernel.grid[1], kernel.grid[2]},
+                          .block = kernel.block,
+                          .shared_bytes = kernel.shared_bytes};
+    gpu_.launch(loaded.function(), size, parameters, queue_.stream());
+    queue_.copy(result_.data(), memory_[2].data(), result_.size() * sizeof(float));
+    queue_.wait();
+    return result_;
+  }
 
-std::string fault_of(Gpu& gpu, const Trial& t) {
+ private:
+  void put(const void* data, std::size_t bytes) {
+    memory_.push_back(gpu_.allocate(bytes, Space::device));
+    queue_.copy(memory_.back().data(), data, bytes);
+  }
+
+  Gpu& gpu_;
+  GpuQueue queue_;
+  std::vector<float> result_;
+  std::vector<Memory> memory_;
+};
+
+std::string first_line(std::string text) { return text.substr(0, text.find('\n')); }
+
+std::string first_difference(const Trial& t, const std::vector<float>& found) {
   const Product& p = t.product;
-  const Tensor left = side_of(p.left_type, p.rows, p.depth, p.left_row, p.left_column, t.left_is_long);
-  const Tensor right =
-      side_of(p.right_type, p.columns, p.depth, p.right_column, p.right_row, t.right_is_long);
-  const std::vector<float> found = run(gpu, t, left, right);
   for (std::int64_t i = 0; i < p.rows; ++i)
     for (std::int64_t j = 0; j < p.columns; ++j) {
       std::int64_t exact = 0;
@@ -221,6 +234,31 @@ std::string fault_of(Gpu& gpu, const Trial& t) {
       if (given != static_cast<float>(exact)) return fmt::format("gives {} where {} is right", given, exact);
     }
   return {};
+}
+
+// What the compiler says of the kernel's text, or the driver of its start, is the unit's fault. A compiler
+// that does not work, or a device that had failed before, says nothing of it.
+std::string fault_of(Gpu& gpu, const Trial& t) {
+  const LoopProgram epilogue = epilogue_of(t.product);
+  const ProductKernel kernel = kernel_of(t, epilogue);
+  Operands operands(gpu, t);
+  std::vector<char> image;
+  try {
+    image = compile(gpu.driver(), gpu.architecture(), kernel.source);
+  } catch (const InternalError& e) { return first_line(e.what()); }
+  try {
+    return first_difference(t, operands.multiply(image, kernel, loop_arguments(epilogue, tile_form)));
+  } catch (const Error& e) { return first_line(e.message()); }
+}
+
+// The unit that multiplies the same without bulk copies, or itself.
+MatrixUnit without_bulk_copies(MatrixUnit unit) {
+  switch (unit) {
+    case MatrixUnit::tma_f16: return MatrixUnit::wgmma_f16;
+    case MatrixUnit::tma_bf16: return MatrixUnit::wgmma_bf16;
+    case MatrixUnit::tma_f32: return MatrixUnit::wgmma_f32;
+    default: return unit;
+  }
 }
 
 // What a proof is kept by.
@@ -234,8 +272,6 @@ std::string proof_text(MatrixUnit unit) {
   for (const Trial& t : trials_of(unit)) text += kernel_of(t, epilogue_of(t.product)).source;
   return text;
 }
-
-std::string first_line(std::string text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
 
@@ -266,15 +302,9 @@ MatrixUnits units_of(const Gpu& gpu) {
 }
 
 std::string prove(Gpu& gpu, MatrixUnit unit) {
-  try {
-    for (const Trial& t : trials_of(unit))
-      if (std::string fault = fault_of(gpu, t); !fault.empty()) return fault;
-    return {};
-  } catch (const std::bad_alloc&) {
-    throw;  // it says nothing of the unit
-  } catch (const Error& e) { return first_line(e.message()); } catch (const InternalError& e) {
-    return first_line(e.what());
-  }
+  for (const Trial& t : trials_of(unit))
+    if (std::string fault = fault_of(gpu, t); !fault.empty()) return fault;
+  return {};
 }
 
 std::string proven_before(Gpu& gpu, MatrixUnit unit) {
@@ -291,9 +321,11 @@ std::string prove_again(Gpu& gpu, MatrixUnit unit) {
 
 MatrixUnits proven(Gpu& gpu, MatrixUnits wanted) {
   const MatrixUnits had = units_of(gpu);
+  const auto is_right = [&](MatrixUnit unit) { return gpu.fault_of(unit).empty(); };
   MatrixUnits right;
   for (const MatrixUnit unit : matrix_units)
-    if (wanted.has(unit) && had.has(unit) && gpu.fault_of(unit).empty()) right.add(unit);
+    if (wanted.has(unit) && had.has(unit) && is_right(without_bulk_copies(unit)) && is_right(unit))
+      right.add(unit);
   return right;
 }
 

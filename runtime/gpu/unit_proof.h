@@ -18,9 +18,9 @@ std::string name_of(Vendor vendor, MatrixUnit unit);
 /// there, since float16's would be next.
 MatrixUnits units_of(const Gpu& gpu);
 
-/// Computes small products of whole numbers on the unit, by the kernels that models take, and compares each
-/// number with the exact one. What is wrong with it: "gives 0 where 12 is right", the compiler's or the
-/// driver's message; empty: nothing. Takes as long as its kernels take to compile.
+/// Computes small products of whole numbers on the unit, by the kernels that models take. What is wrong with
+/// it: "gives 0 where 12 is right", the compiler's or the driver's message; empty: nothing. Takes as long as
+/// its kernels take to compile. Throws Error where a compiler or a device does not work: that proves nothing.
 std::string prove(Gpu& gpu, MatrixUnit unit);
 /// The same, or what an earlier run of this program found with this device, driver, compiler and kernels.
 std::string proven_before(Gpu& gpu, MatrixUnit unit);

@@ -90,3 +90,25 @@ def script():
         return done.stdout
 
     return run
+
+
+@pytest.fixture
+def soft_drivers(tenon, tmp_path):
+    """The variables that make a program use drivers of our own, which emulate GPUs (tests/softgpu)."""
+    drivers = tenon.parent / "softgpu"
+    if not drivers.exists():
+        pytest.skip("the emulation of GPUs is built by g++ on x86-64 only")
+    return {"LD_LIBRARY_PATH": str(drivers), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+
+@pytest.fixture
+def on_gpu(tenon, tmp_path, soft_drivers):
+    """on_gpu("cuda", "verify", ..., code=0) runs the command and returns what it said."""
+
+    def run(vendor, *arguments, code):
+        done = subprocess.run([tenon, *map(str, arguments), "--device", vendor], cwd=tmp_path, capture_output=True, text=True, timeout=600,
+                              stdin=subprocess.DEVNULL, env={**os.environ, **soft_drivers})
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    return run

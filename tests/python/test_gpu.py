@@ -16,33 +16,14 @@ from chosen import chosen
 VENDORS = ["cuda", "hip"]
 # With and without matrix units, waves of 32 and of 64.
 ARCHITECTURES = {"sm_90": "cuda", "sm_75": "cuda", "gfx942": "hip", "gfx1100": "hip", "gfx1030": "hip"}
+# What a model's file does not say of its inputs.
+INPUTS = {"silero_vad": ["--input", "x=f32[1,512]", "--input", "sr=16000"]}
 
 
-@pytest.fixture
-def soft_drivers(tenon, tmp_path):
-    """The variables that make a program use them."""
-    drivers = tenon.parent / "softgpu"
-    if not drivers.exists():
-        pytest.skip("the emulation of GPUs is built by g++ on x86-64 only")
-    return {"LD_LIBRARY_PATH": str(drivers), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-
-
-@pytest.fixture
-def on_gpu(tenon, tmp_path, soft_drivers):
-    """on_gpu("cuda", "verify", ..., code=0) runs the command and returns what it said."""
-
-    def run(vendor, *arguments, code):
-        done = subprocess.run([tenon, *map(str, arguments), "--device", vendor], cwd=tmp_path, capture_output=True, text=True, timeout=600,
-                              stdin=subprocess.DEVNULL, env={**os.environ, **soft_drivers})
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-    return run
-
-
-@pytest.mark.parametrize("name, vendor", chosen([(n, v) for n in models.NAMES if n != "silero_vad" for v in VENDORS], 3))
+@pytest.mark.parametrize("name, vendor", chosen([(n, v) for n in models.NAMES for v in VENDORS], 3))
 def test_tiny_models_equal_libtorch(on_gpu, exported_tiny, name, vendor):
-    assert "verified" in on_gpu(vendor, "verify", exported_tiny(name) / "model.pt", "--against", "torch", code=0)
+    verify = ["verify", exported_tiny(name) / "model.pt", *INPUTS.get(name, []), "--against", "torch"]
+    assert "verified" in on_gpu(vendor, *verify, code=0)
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
@@ -564,7 +545,19 @@ def test_a_proof_is_made_once(on_gpu, product_model, tmp_path, monkeypatch):
 
 
 def test_a_unit_that_ends_the_device_ends_one_run(on_gpu, product_model, monkeypatch):
+    """The other units, which that run could not ask any more, are proven by the next."""
     model = product_model("float16")
     monkeypatch.setenv("SOFTGPU_FAULT", "crash:wgmma_f16,open:cublasLt")
     assert "CUDA_ERROR_LAUNCH_FAILED" in on_gpu("cuda", "run", model, code=4)
     assert "verified" in on_gpu("cuda", "verify", model, "--against", "torch", code=0)
+    assert "[product 128x64+tile" in on_gpu("cuda", "inspect", model, "--ir", "planned", code=0)
+
+
+def test_a_compiler_that_failed_once_proves_nothing(on_gpu, product_model, monkeypatch):
+    """Not even that a unit is wrong: the next run proves them."""
+    model = product_model("float16")
+    monkeypatch.setenv("SOFTGPU_FAULT", "open:cublasLt")
+    with monkeypatch.context() as broken:
+        broken.setenv("SOFTGPU_CXX", "no-such-compiler")
+        assert "no-such-compiler" in on_gpu("cuda", "run", model, code=4)
+    assert "[product 64x128 wgmma tma+tile" in on_gpu("cuda", "inspect", model, "--ir", "planned", code=0)
