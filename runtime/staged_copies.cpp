@@ -8,14 +8,14 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t most = 16 << 20;
+constexpr std::size_t most_staged = 16 << 20;
 // Of an upload: the host copies it in about 20 us, some times what it takes to enqueue it. Downloads wait for
 // each piece.
 constexpr std::size_t piece_bytes = 256 << 10, most_downloaded = 1 << 20;
 
 }  // namespace
 
-std::size_t stage_bytes(std::size_t bytes) { return std::min(aligned_up(bytes, line_bytes), most); }
+std::size_t stage_bytes(std::size_t bytes) { return std::min(aligned_up(bytes, line_bytes), most_staged); }
 
 void Uploads::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   while (bytes > 0) {
