@@ -8,7 +8,10 @@ namespace tenon {
 namespace {
 
 CaseResult failed() {
-  CaseResult r{.name = "a <b>", .model = "cases/a/model.pt", .seconds = 1.5, .measures = {.nodes = 3, .reference_steps = 2}};
+  CaseResult r{.name = "a <b>",
+               .model = "cases/a/model.pt",
+               .seconds = 1.5,
+               .measures = {.nodes = 3, .reference_steps = 2}};
   r.measures.relative_error = std::numeric_limits<double>::infinity();
   r.types_only = "types and sizes only: random numbers decide y";
   r.fail({.kind = failure::outputs,

@@ -117,9 +117,10 @@ TEST(IntegerDivision, ByZeroIsFoundInBranchesAndLoops) {
                "    %4 = remainder(%x, %y) : i64[6,70]\n    return %4\n"
                "  } (%x: i64[6,70], %y: i64[6,70]) {\n    return %x\n  } : i64[6,70]\n  return %3\n"},
       {.name = "in a loop",
-       .body = "  %1, %3 = loop(true:bool, %a, %b, carried=2, limit=3) (%i: i64[], %x: i64[6,70], %y: i64[6,70]) "
-               "{\n    %2 = floor_div(%x, %y) : i64[6,70]\n    return true:bool, %2, %y\n"
-               "  } : i64[6,70], i64[6,70]\n  return %1\n"},
+       .body =
+           "  %1, %3 = loop(true:bool, %a, %b, carried=2, limit=3) (%i: i64[], %x: i64[6,70], %y: i64[6,70]) "
+           "{\n    %2 = floor_div(%x, %y) : i64[6,70]\n    return true:bool, %2, %y\n"
+           "  } : i64[6,70], i64[6,70]\n  return %1\n"},
   };
   for (const Division& d : divisions) expect_division(d);
 }
