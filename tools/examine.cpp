@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -26,6 +27,7 @@
 #include "runtime/gpu/blas.h"
 #include "runtime/gpu/devices.h"
 #include "runtime/gpu/dnn.h"
+#include "runtime/gpu/open_library.h"
 #include "runtime/inputs.h"
 #include "runtime/session.h"
 #include "verify/python.h"
@@ -147,20 +149,30 @@ Finding sandbox() {
   return {describe(guards), guards.missing().empty() ? "" : "read .pt files of others on a newer kernel"};
 }
 
+// The folders that libraries lie in.
+std::string folders_of(std::initializer_list<const gpu::Library*> libraries) {
+  std::vector<std::string> folders;
+  for (const gpu::Library* library : libraries) {
+    std::string folder = gpu::folder_of(*library);
+    if (std::ranges::find(folders, folder) == folders.end()) folders.push_back(std::move(folder));
+  }
+  return fmt::format("{}", fmt::join(folders, ", "));
+}
+
 // A machine without GPUs of a vendor lacks nothing.
 Finding gpus(gpu::Vendor vendor) {
   const gpu::Driver& driver = gpu::driver(vendor);
   const gpu::Found& found = gpu::find_devices(vendor);
   if (!driver.library.ok()) return {"no GPU: " + found.why_none};
   if (!driver.compiler.ok())
-    return {found.why_none, vendor == gpu::Vendor::cuda
-                                ? "pip install nvidia-cuda-nvrtc, in an active environment"
-                                : "install hipRTC, a part of ROCm"};
+    return {found.why_none,
+            vendor == gpu::Vendor::cuda ? "pip install nvidia-cuda-nvrtc" : "install hipRTC, a part of ROCm"};
   if (found.is_broken)
     return {found.why_none, vendor == gpu::Vendor::cuda ? "nvidia-smi says more: install the driver again"
                                                         : "rocminfo says more: install the driver again"};
   if (found.devices.empty()) return {"no GPU: " + found.why_none};
-  return {fmt::format("{}, {}", counted(found.devices.size(), "GPU"), driver.versions())};
+  return {fmt::format("{}, {}, from {}", counted(found.devices.size(), "GPU"), driver.versions(),
+                      folders_of({&driver.library, &driver.compiler}))};
 }
 
 // The matrix units of a GPU, each proven anew.
@@ -180,7 +192,8 @@ Finding units(gpu::Gpu& gpu) {
 // A library that is not there is no lack: kernels of ours do all that it does.
 Finding kernel_library(const gpu::Library& library, std::string_view computed, std::string_view way_to_it,
                        const std::function<std::string()>& version) {
-  if (library.ok()) return {fmt::format("{}, a candidate for {}", version(), computed)};
+  if (library.ok())
+    return {fmt::format("{}, a candidate for {}, from {}", version(), computed, folders_of({&library}))};
   if (!library.found.empty())
     return {fmt::format("{} lacks {}", library.found, library.lacks), "install a newer one"};
   return {fmt::format("none of {} is there: {} take kernels of our own ({})", library.wanted, computed,
@@ -189,19 +202,18 @@ Finding kernel_library(const gpu::Library& library, std::string_view computed, s
 
 Finding product_library(gpu::Gpu& gpu) {
   const gpu::Vendor vendor = gpu.driver().vendor;
-  return kernel_library(gpu::blas(vendor).library, "products of matrices",
-                        vendor == gpu::Vendor::cuda ? "pip install nvidia-cublas, in an active environment"
-                                                    : "install hipBLASLt, a part of ROCm",
-                        [&] { return gpu::blas_version(gpu); });
+  return kernel_library(
+      gpu::blas(vendor).library, "products of matrices",
+      vendor == gpu::Vendor::cuda ? "pip install nvidia-cublas" : "install hipBLASLt, a part of ROCm",
+      [&] { return gpu::blas_version(gpu); });
 }
 
 Finding convolution_library(gpu::Gpu& gpu) {
   const gpu::Vendor vendor = gpu.driver().vendor;
-  return kernel_library(gpu::dnn(vendor).library, "convolutions",
-                        vendor == gpu::Vendor::cuda
-                            ? "pip install nvidia-cudnn-cu13, in an active environment"
-                            : "install MIOpen, a part of ROCm",
-                        [&] { return gpu::dnn_version(gpu); });
+  return kernel_library(
+      gpu::dnn(vendor).library, "convolutions",
+      vendor == gpu::Vendor::cuda ? "pip install nvidia-cudnn-cu13" : "install MIOpen, a part of ROCm",
+      [&] { return gpu::dnn_version(gpu); });
 }
 
 template <class F>

@@ -9,9 +9,11 @@
 
 namespace tenon::gpu {
 
-/// The first of the names that is there, as the system looks for it or in an active Python environment. Null
+/// The first of the names that is there, as the system looks for it or in one of library_folders(). Null
 /// where none is; `library` says what was found.
 void* open_first(const std::vector<std::string>& names, Library& library);
+/// Where one lies that was found.
+std::string folder_of(const Library&);
 
 /// A function that the library may have. "none": its vendor has no such function.
 template <class Function>
