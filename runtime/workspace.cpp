@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/alignment.h"
+#include "runtime/staged_copies.h"
+
 namespace tenon {
 namespace {
 
@@ -11,13 +14,23 @@ void grow(Memory& memory, std::size_t bytes, const Device& device, Space space) 
   memory = device.allocate(bytes, space);
 }
 
+std::size_t stage_bytes_of_inputs(const Plan& plan) {
+  std::size_t bytes = 0;
+  for (const Buffer& b : plan.buffers)
+    if (b.kind == Buffer::Kind::input) bytes += aligned_up(b.bytes, line_bytes);
+  return stage_bytes(bytes);
+}
+
 }  // namespace
 
-void Workspace::fit(const Plan& plan) {
-  const std::size_t faults_bytes = (plan.faults * sizeof(Fault) + 63) / 64 * 64;
+void Workspace::fit(const Plan& plan, std::size_t staged_bytes) {
+  const std::size_t faults_bytes = aligned_up(plan.faults * sizeof(Fault), line_bytes);
+  const std::size_t used =
+      aligned_up(faults_bytes + plan.pinned_arena_bytes + plan.host_scratch_bytes, line_bytes);
   grow(memory_, plan.arena_bytes + plan.scratch_bytes, device_, Space::device);
-  grow(pinned_, faults_bytes + plan.pinned_arena_bytes + plan.host_scratch_bytes, device_, Space::pinned);
+  grow(pinned_, used + staged_bytes, device_, Space::pinned);
   pinned_arena_ = pinned_.data() + faults_bytes;
+  stage_ = {pinned_.data() + used, pinned_.size() - used};
   faults_ = {reinterpret_cast<Fault*>(pinned_.data()), plan.faults};
   std::fill(faults_.begin(), faults_.end(), Fault{});
   buffers_.resize(plan.buffers.size());
@@ -31,6 +44,7 @@ void Workspace::bind(const Plan& plan, FunctionRef<const std::byte*(std::size_t)
 
 void Workspace::bind_staged(const Plan& plan) {
   grow(staging_, plan.staging_bytes, device_, Space::device);
+  fit(plan, stage_bytes_of_inputs(plan));
   bind(
       plan, [](std::size_t) { return nullptr; }, [](std::size_t) { return nullptr; });
   for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
@@ -41,10 +55,15 @@ void Workspace::bind_staged(const Plan& plan) {
 }
 
 void Workspace::copy_inputs(const Plan& plan, std::span<const Tensor> inputs, Queue& queue) {
+  Uploads uploads(queue, stage_);
   for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& b = plan.buffers[i];
-    if (b.kind == Buffer::Kind::input && b.bytes > 0)
-      queue.copy(buffers_[i], inputs[b.index].bytes(), b.bytes);
+    if (b.kind != Buffer::Kind::input || b.bytes == 0) continue;
+    const Tensor& input = inputs[b.index];
+    if (input.storage()->space == Space::pinned)
+      queue.copy(buffers_[i], input.bytes(), b.bytes);
+    else
+      uploads.copy(buffers_[i], input.bytes(), b.bytes);
   }
 }
 

@@ -18,6 +18,7 @@ class Workspace {
   void bind(const Plan& plan, FunctionRef<const std::byte*(std::size_t)> input,
             FunctionRef<std::byte*(std::size_t)> output);
   /// The same, with inputs and outputs in memory of the workspace, to and from which these enqueue copies.
+  /// Inputs in pageable memory are copied through pinned memory, and may change behind copy_inputs.
   void bind_staged(const Plan& plan);
   void copy_inputs(const Plan& plan, std::span<const Tensor> inputs, Queue& queue);
   void copy_outputs(const Plan& plan, std::span<Tensor> outputs, Queue& queue);
@@ -32,14 +33,15 @@ class Workspace {
   std::vector<Tensor> values;  // of a run of a plan that takes values, by number
 
  private:
-  void fit(const Plan& plan);
+  void fit(const Plan& plan, std::size_t staged_bytes = 0);
 
   const Device& device_;
   Memory memory_;  // arena, scratch
   Memory staging_;
-  Memory pinned_;  // faults, pinned arena, host scratch
+  Memory pinned_;  // faults, pinned arena, host scratch, stage
   std::span<Fault> faults_;
   std::byte* pinned_arena_ = nullptr;
+  std::span<std::byte> stage_;  // of inputs
   std::vector<std::byte*> buffers_;
 };
 
