@@ -227,6 +227,7 @@ const std::vector<Rule>& canonical_rules() {
       attention_of_seen_keys(),
       attention_of_seen_rows(),
       attention_of_everything(),
+      attention_of_repeated_heads(),
       max_pool_of_row(),
       pad_of_nothing(),
       index_of_everything(),

@@ -209,6 +209,60 @@ Rule attention_of_everything() {
               }};
 }
 
+namespace {
+
+/// Heads that a value repeats, each some times in turn.
+struct RepeatedHeads {
+  Value* from = nullptr;
+  Shape shape;  // [.., heads, rows, size] of `from`, which has an axis of 1 behind its heads
+};
+
+std::optional<RepeatedHeads> repeated_heads(const Value& value) {
+  const Node* merges = value.node();
+  if (!merges || !merges->is<Reshape>() || value.rank() < 3) return std::nullopt;
+  const Node* repeats = merges->input()->node();
+  if (!repeats || !repeats->is<Expand>() || repeats->input()->rank() != value.rank() + 1) return std::nullopt;
+  RepeatedHeads found{repeats->input(), repeats->input()->shape()};
+  Shape wide = repeats->output()->shape();
+  const Dim times = wide[wide.size() - 3];
+  if (found.shape[wide.size() - 3] != Dim(1)) return std::nullopt;
+  found.shape.erase(found.shape.end() - 3);
+  wide.erase(wide.end() - 3);
+  if (found.shape != wide) return std::nullopt;
+  Dim& heads = wide[wide.size() - 3];
+  heads = heads * times;
+  return wide == value.shape() ? std::optional(std::move(found)) : std::nullopt;
+}
+
+Dim heads_of(const Shape& shape) { return shape.size() < 3 ? Dim(1) : shape[shape.size() - 3]; }
+
+}  // namespace
+
+Rule attention_of_repeated_heads() {
+  // Grouped queries: as PyTorch's enable_gqa, repeat_interleave and transformers' repeat_kv spell them.
+  const Pattern q = hole("q"), k = hole("k"), v = hole("v");
+  return {.name = "attention_of_repeated_heads",
+          .patterns = {op<Attention>(q, k, v), op<Attention>(q, k, v, hole("mask"))},
+          .when =
+              [](const Match& m) {
+                const auto keys = repeated_heads(*m["k"]), values = repeated_heads(*m["v"]);
+                if (!keys || !values) return false;
+                const Dim heads = heads_of(m["q"]->shape()), few = heads_of(keys->shape);
+                return heads.is_known() && few.is_known() && heads == heads_of(m["k"]->shape()) &&
+                       few == heads_of(values->shape);
+              },
+          .build =
+              [](const Match& m, const InsertionPoint& point) {
+                std::vector<Ref> inputs = {Ref(m["q"], point)};
+                for (const char* name : {"k", "v"}) {
+                  const auto heads = repeated_heads(*m[name]);
+                  inputs.push_back(reshape(Ref(heads->from, point), heads->shape));
+                }
+                if (m.has("mask")) inputs.emplace_back(m["mask"], point);
+                return tenon::apply(m.op<Attention>(), std::span<const Ref>(inputs));
+              }};
+}
+
 Rule raise_attention() {
   return {.name = "attention",
           .patterns = spellings(),

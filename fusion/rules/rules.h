@@ -37,6 +37,7 @@ Rule attention_of_own_scale();
 Rule attention_of_seen_keys();
 Rule attention_of_seen_rows();
 Rule attention_of_everything();
+Rule attention_of_repeated_heads();
 Rule linear_of_merged_rows();
 Rule linear_of_split_rows();
 Rule bias_of_merged_rows();

@@ -20,6 +20,35 @@ Ref causal_mask(const Dim& queries, const Dim& keys, const InsertionPoint& point
   return i >= iota(keys, point);
 }
 
+// How many heads of queries each head of keys and values serves; 1: they broadcast.
+std::int64_t served(const Shape& queries, const Shape& keys) {
+  if (queries.empty() || keys.empty() || !queries.back().is_known() || !keys.back().is_known()) return 1;
+  const std::int64_t heads = queries.back().value(), fewer = keys.back().value();
+  return fewer > 1 && heads % fewer == 0 ? heads / fewer : 1;
+}
+
+Shape leading(const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); }
+
+Shape broadcast_heads(const Shape& queries, Shape keys) {
+  if (served(queries, keys) > 1) keys.back() = queries.back();
+  return broadcast(queries, keys);
+}
+
+// a[..., H, m, k] times b[..., G, k, n]: a matrix of b multiplies H / G of a, without copies of it.
+Ref matmul_of_heads(const Ref& a, const Ref& b) {
+  const std::int64_t times = served(leading(a.shape()), leading(b.shape()));
+  if (times == 1) return matmul(a, b);
+  Shape split = a.shape(), single = b.shape();
+  split[split.size() - 3] = single[single.size() - 3];
+  split.insert(split.end() - 2, Dim(times));
+  single.insert(single.end() - 2, Dim(1));
+  const Ref y = matmul(reshape(a, split), reshape(b, single));
+  Shape merged = y.shape();
+  merged.erase(merged.end() - 3);
+  merged[merged.size() - 3] = a.shape()[a.rank() - 3];
+  return reshape(y, merged);
+}
+
 }  // namespace
 
 std::vector<Type> Attention::infer(TypeSpan in) const {
@@ -31,10 +60,9 @@ std::vector<Type> Attention::infer(TypeSpan in) const {
     if (t.rank() < 2) throw error("{} must have at least 2 axes", t.str());
   check_same_size("the width of the query", q.shape.back(), "that of the key", k.shape.back());
   check_same_size("the number of keys", k.shape[k.rank() - 2], "that of the values", v.shape[v.rank() - 2]);
-  const auto leading = [](const Type& t) { return Shape(t.shape.begin(), t.shape.end() - 2); };
-  Shape out = broadcast(broadcast(leading(q), leading(k)), leading(v));
+  Shape out = broadcast_heads(leading(q.shape), broadcast(leading(k.shape), leading(v.shape)));
   if (in.size() > 3) {
-    Shape scores = broadcast(leading(q), leading(k));
+    Shape scores = broadcast_heads(leading(q.shape), leading(k.shape));
     scores.push_back(q.shape[q.rank() - 2]);
     scores.push_back(k.shape[k.rank() - 2]);
     if (!is_bool(in[3].dtype)) check_same_dtype("the query", q, "the mask", in[3]);
@@ -47,13 +75,13 @@ std::vector<Type> Attention::infer(TypeSpan in) const {
 }
 
 std::vector<Ref> Attention::decompose(RefSpan in) const {
-  return {cast(in[0].dtype(), matmul(weights(in), working(in[2])))};
+  return {cast(in[0].dtype(), matmul_of_heads(weights(in), working(in[2])))};
 }
 
 Ref Attention::weights(RefSpan in) const {
   const Ref q = working(in[0]), k = working(in[1]);
   const Dim width = q.shape().back();
-  Ref scores = matmul(q, transpose(k, -2, -1));
+  Ref scores = matmul_of_heads(q, transpose(k, -2, -1));
   if (scale)
     scores = scores * *scale;
   else if (width.is_known())

@@ -7,6 +7,8 @@
 namespace tenon {
 
 /// softmax(q k^T * scale + mask) v with q[..., L, E], k[..., S, E], v[..., S, Ev], leading axes broadcast.
+/// The last of these are heads: where those of k and v divide the queries' (8 and 2), each serves as many of
+/// the queries' in turn (the first serves four).
 /// The scale is 1 / sqrt(E) when none. A bool mask keeps where true, a float mask is added. `causal` keeps
 /// key j for query i when j <= i. A row of which the mask keeps nothing gives 0.
 struct Attention : Composite<3, 4> {

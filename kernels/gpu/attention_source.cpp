@@ -91,6 +91,9 @@ Tiling choose_tiling(const AttentionProgram& p, const GpuLimits& limits) {
   return best == all.end() ? all.back() : *best;
 }
 
+// Does a head of keys and values serve several heads of queries?
+bool shares_heads(const AttentionShape& s) { return s.kv_heads != s.heads; }
+
 std::vector<LoopArgument> fields(const AttentionProgram& p, const Tiling& t, std::int64_t parts) {
   const AttentionShape& s = p.shape;
   std::vector<LoopArgument> list{{"heads", s.heads},
@@ -109,6 +112,7 @@ std::vector<LoopArgument> fields(const AttentionProgram& p, const Tiling& t, std
   }
   list.push_back({"mask_key", p.mask_key});
   list.push_back({"parts", parts});
+  if (shares_heads(s)) list.push_back({"served", s.heads / s.kv_heads});
   return list;
 }
 
@@ -177,8 +181,8 @@ std::string signature(const AttentionProgram& p, std::string_view threads, std::
 }
 
 // A pointer at the rows of the block's head.
-std::string head_text(std::string_view name) {
-  return fmt::format("  {0} += batch * a.{0}_batch + head * a.{0}_head;\n", name);
+std::string head_text(std::string_view name, std::string_view head = "head") {
+  return fmt::format("  {0} += batch * a.{0}_batch + {1} * a.{0}_head;\n", name, head);
 }
 
 // The place of the block's `number`: `tile` among those of the head.
@@ -191,7 +195,9 @@ std::string place_text(const AttentionProgram& p, std::string_view number) {
   std::string text = "  const float scale = float(bits_as<double>(a.scale_bits) * 1.4426950408889634);\n" +
                      fmt::format("  const Int number = {};\n{}", number, tile_text);
   if (p.mask) text += "  mask += batch * a.mask_batch + head * a.mask_head;\n";
-  for (const std::string_view name : {"q", "k", "v"}) text += head_text(name);
+  text += head_text("q");
+  for (const std::string_view name : {"k", "v"})
+    text += head_text(name, shares_heads(p.shape) ? "head / a.served" : "head");
   return text + fmt::format(
                     "  const Matrix<{0}> rows{{q, a.queries, int(a.size), a.q_row, 1}};\n"
                     "  const Matrix<{0}> columns{{k, a.keys, int(a.size), a.k_row, 1}};\n",

@@ -1,11 +1,16 @@
 #include "runtime/calls/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ir/ops/attention.h"
 
 namespace tenon {
 namespace {
+
+std::int64_t heads_of(const Value& operand) {
+  return operand.rank() < 3 ? 1 : operand.shape()[operand.rank() - 3].value();
+}
 
 constexpr auto lies_in_rows = [](const Strided& t) { return last_axis_is_contiguous(t); };
 
@@ -28,7 +33,8 @@ std::optional<AttentionCall> AttentionCall::match(const Group& group) {
   };
   AttentionShape& shape = call.shape;
   shape.batch = sizes[0];
-  shape.heads = shape.kv_heads = sizes[1];
+  shape.heads = sizes[1];
+  shape.kv_heads = std::max(heads_of(*call.k), heads_of(*call.v));
   shape.queries = size_of_last(call.q, 2);
   shape.keys = size_of_last(call.k, 2);
   shape.size = size_of_last(call.q, 1);
@@ -65,8 +71,10 @@ PlacedAttention place_attention(Planner& planner, const Group& group, const Atte
     placed.reads.push_back(lies_in_rows(place) ? place : planner.dense(operand));
   }
   placed.q = as_heads(placed.reads[0], sizes);
-  placed.k = as_heads(placed.reads[1], sizes);
-  placed.v = as_heads(placed.reads[2], sizes);
+  Index of_keys = sizes;
+  if (sizes.size() > 2) of_keys[sizes.size() - 3] = call.shape.kv_heads;
+  placed.k = as_heads(placed.reads[1], of_keys);
+  placed.v = as_heads(placed.reads[2], of_keys);
   const Order wished = planner.assignment().order_for_reader(result);
   const bool keeps_rows = wished.back() == static_cast<std::int64_t>(wished.size()) - 1;
   placed.result =

@@ -19,11 +19,10 @@ struct AttentionCall {
   Work work() const;
 };
 
-/// An operand or the result as [batch, heads, rows, size], with leading axes broadcast to those of the
-/// result.
+/// An operand or the result as [batch, heads, rows, size], with leading axes broadcast to these ones.
 template <class Array>
-Array as_heads(const Array& t, const Index& result) {
-  Index shape = result;
+Array as_heads(const Array& t, const Index& leading) {
+  Index shape = leading;
   shape[shape.size() - 2] = t.shape()[t.rank() - 2];
   shape[shape.size() - 1] = t.shape()[t.rank() - 1];
   const Array full = t.expand(shape);
@@ -35,7 +34,7 @@ Array as_heads(const Array& t, const Index& result) {
 HeadStrides head_strides(const Strided& heads);
 
 /// Where the operands and the result of a call lie, as heads. The elements of a row of q, k, v and the result
-/// are contiguous; where those of an operand are not, it is copied.
+/// are contiguous; where those of an operand are not, it is copied. k and v have kv_heads.
 struct PlacedAttention {
   PlannedTensor q, k, v, out;
   std::optional<PlannedTensor> mask;  // [batch, heads, queries, keys]

@@ -250,6 +250,51 @@ TEST(Canonicalise, WhatChangesNothingGoes) {
 )"});
 }
 
+TEST(Raise, AttentionOfGroupedQueries) {
+  const std::string parameters =
+      "graph g(%q: f32[2,6,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {\n";
+  const std::string repeats = R"(  %1 = reshape(%k, shape=[2,3,1,7,16]) : f32[2,3,1,7,16]
+  %2 = expand(%1, shape=[2,3,2,7,16]) : f32[2,3,2,7,16]
+  %3 = reshape(%2, shape=[2,6,7,16]) : f32[2,6,7,16]
+  %4 = reshape(%v, shape=[2,3,1,7,16]) : f32[2,3,1,7,16]
+  %5 = expand(%4, shape=[2,3,2,7,16]) : f32[2,3,2,7,16]
+  %6 = reshape(%5, shape=[2,6,7,16]) : f32[2,6,7,16]
+)";
+  expect_fused(parameters + repeats + R"(  %7 = attention(%q, %3, %6, %m, scale=0.5) : f32[2,6,5,16]
+  return %7
+}
+)",
+               parameters + R"(  %1 = attention(%q, %k, %v, %m, scale=0.5) : f32[2,6,5,16]
+  return %1
+}
+)");
+  expect_same({parameters + R"(  %1 = attention(%q, %k, %v) : f32[2,6,5,16]
+  return %1
+}
+)",
+               parameters + repeats + R"(  %7 = permute(%3, axes=[0,1,3,2]) : f32[2,6,16,7]
+  %8 = matmul(%q, %7) : f32[2,6,5,7]
+  %9 = mul(%8, 0.25) : f32[2,6,5,7]
+  %10 = softmax(%9, axis=3) : f32[2,6,5,7]
+  %11 = matmul(%10, %6) : f32[2,6,5,16]
+  return %11
+}
+)"});
+}
+
+TEST(Raise, HeadsThatTileAreNotGrouped) {
+  // The repetition comes before the heads: 0 1 2 0 1 2.
+  const std::string tiled = R"(graph g(%q: f32[2,6,5,16], %k: f32[2,3,7,16]) {
+  %1 = reshape(%k, shape=[2,1,3,7,16]) : f32[2,1,3,7,16]
+  %2 = expand(%1, shape=[2,2,3,7,16]) : f32[2,2,3,7,16]
+  %3 = reshape(%2, shape=[2,6,7,16]) : f32[2,6,7,16]
+  %4 = attention(%q, %3, %3) : f32[2,6,5,16]
+  return %4
+}
+)";
+  expect_fused(tiled, tiled);
+}
+
 TEST(Raise, AMaskOfLowNumbersIsNoMaskOfSeenKeys) {
   // A row that sees nothing is the mean of all values here, and 0 there.
   expect_fused(R"(graph g(%q: f32[2,3,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {

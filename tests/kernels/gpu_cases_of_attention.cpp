@@ -7,9 +7,13 @@
 namespace tenon::gpu {
 namespace {
 
-constexpr long batch = 2, heads = 2;
+constexpr long batch = 2;
 
-std::int64_t rows_of(long rows, long size) { return batch * heads * rows * size; }
+struct Heads {
+  long of_queries = 2, of_keys = 2;
+};
+
+std::int64_t elements(long heads, long rows, long size) { return batch * heads * rows * size; }
 
 double lowest(DType dtype) {
   return dtype == DType::f16 ? -65504 : dtype == DType::bf16 ? -3.3895e38 : -3.4028e38;
@@ -28,8 +32,8 @@ void compute(GpuCase& c, const AttentionProgram& p) {
   const auto at = [&](std::size_t buffer, std::int64_t i) {
     return read_number(c.buffers[buffer].data(), p.dtype, i).real;
   };
-  for (std::int64_t row = 0; row < batch * heads * s.queries; ++row) {
-    const std::int64_t head = row / s.queries, query = row % s.queries;
+  for (std::int64_t row = 0; row < batch * s.heads * s.queries; ++row) {
+    const std::int64_t head = row / s.queries / (s.heads / s.kv_heads), query = row % s.queries;
     std::vector<double> weights(static_cast<std::size_t>(s.keys));
     double sum = 0, highest = -INFINITY;
     for (std::int64_t key = 0; key < s.keys; ++key) {
@@ -55,10 +59,11 @@ void compute(GpuCase& c, const AttentionProgram& p) {
 
 GpuCase attention_case(const std::string& name, DType dtype, long queries, long keys, long size,
                        long value_size, std::optional<DType> mask = {}, bool causal = false,
-                       int processors = 1, const MatrixUnits& units = GpuLimits().units) {
+                       int processors = 1, const MatrixUnits& units = GpuLimits().units,
+                       const Heads& heads = {}) {
   AttentionProgram p{.shape = {.batch = batch,
-                               .heads = heads,
-                               .kv_heads = heads,
+                               .heads = heads.of_queries,
+                               .kv_heads = heads.of_keys,
                                .queries = queries,
                                .keys = keys,
                                .size = size,
@@ -67,11 +72,13 @@ GpuCase attention_case(const std::string& name, DType dtype, long queries, long 
                                .causal = causal},
                      .dtype = dtype,
                      .mask = mask};
-  const auto dense = [](long rows, long row) { return HeadStrides{heads * rows * row, rows * row, row}; };
-  p.q = dense(queries, size);
-  p.k = dense(keys, size);
-  p.v = dense(keys, value_size);
-  p.out = dense(queries, value_size);
+  const auto dense = [](long of, long rows, long row) {
+    return HeadStrides{of * rows * row, rows * row, row};
+  };
+  p.q = dense(heads.of_queries, queries, size);
+  p.k = dense(heads.of_keys, keys, size);
+  p.v = dense(heads.of_keys, keys, value_size);
+  p.out = dense(heads.of_queries, queries, value_size);
   if (mask) p.mask_strides = {0, 0, keys}, p.mask_key = 1;
   const GpuLimits few{.processors = processors, .units = units};  // one: large tiles keep it busy
   AttentionKernel kernel = attention_kernel(p, few);
@@ -82,9 +89,9 @@ GpuCase attention_case(const std::string& name, DType dtype, long queries, long 
                                .block = kernel.block,
                                .block_grows = !kernel.tiling.starts_with("of rows"),
                                .arguments = {std::move(kernel.arguments)}}},
-                 .buffers = {random_buffer(dtype, rows_of(queries, size), 3),
-                             random_buffer(dtype, rows_of(keys, size), 4),
-                             random_buffer(dtype, rows_of(keys, value_size), 5)},
+                 .buffers = {random_buffer(dtype, elements(heads.of_queries, queries, size), 3),
+                             random_buffer(dtype, elements(heads.of_keys, keys, size), 4),
+                             random_buffer(dtype, elements(heads.of_keys, keys, value_size), 5)},
                  .dtypes = {dtype, dtype, dtype},
                  .tolerance = dtype == DType::f32   ? 2e-5
                               : dtype == DType::f16 ? 4e-3
@@ -107,7 +114,7 @@ GpuCase attention_case(const std::string& name, DType dtype, long queries, long 
     result.expected.back().clear();
     return result;
   }
-  result.buffers.push_back(random_buffer(dtype, rows_of(queries, value_size), 7));
+  result.buffers.push_back(random_buffer(dtype, elements(heads.of_queries, queries, value_size), 7));
   result.dtypes.push_back(dtype);
   result.expected = result.buffers;
   compute(result, p);
@@ -118,7 +125,7 @@ GpuCase attention_case(const std::string& name, DType dtype, long queries, long 
 GpuCase join_case(const std::string& name, DType dtype) {
   constexpr long size = 64, keys = 1024;
   GpuCase c = attention_case(name, dtype, 1, keys, size, size, {}, false, 8);
-  const std::int64_t rows = batch * heads, parts = 4, floats = size + 2;
+  const std::int64_t rows = batch * Heads().of_queries, parts = 4, floats = size + 2;
   std::vector<std::byte> numbers = random_buffer(DType::f32, rows * parts * floats, 8);
   const auto at = [&](std::int64_t i) { return read_number(numbers.data(), DType::f32, i).real; };
   for (std::int64_t p = 0; p < rows * parts; ++p)  // weights are positive
@@ -156,6 +163,12 @@ std::vector<GpuCase> attention_gpu_cases() {
     cases.push_back(attention_case("of two units of rows" + suffix, dtype, 150, 130, 64, 50, {}, true));
     cases.push_back(attention_case("of one query" + suffix, dtype, 1, 77, 64, 64, DType::f32));
     cases.push_back(attention_case("of three queries" + suffix, dtype, 3, 20, 24, 40, {}, true));
+    const auto shared = [&](const char* name, long queries, long size, const MatrixUnits& units) {
+      cases.push_back(
+          attention_case(name + suffix, dtype, queries, 40, size, size, {}, false, 1, units, {4, 2}));
+    };
+    shared("of shared heads", 20, 32, GpuLimits().units);
+    shared("of one query of shared heads", 1, 32, GpuLimits().units);
     cases.push_back(attention_case("of one query in parts" + suffix, dtype, 1, 1030, 64, 64, {}, false, 8));
     cases.push_back(join_case("that joins parts" + suffix, dtype));
     if (dtype == DType::f32) continue;
@@ -163,6 +176,7 @@ std::vector<GpuCase> attention_gpu_cases() {
     cases.push_back(attention_case("of warpgroups" + suffix, dtype, 256, 192, 64, 64, {}, false, 1, hopper));
     cases.push_back(attention_case("of warpgroups with a mask" + suffix, dtype, 150, 130, 64, 50, dtype, true,
                                    1, hopper));
+    shared("of warpgroups of shared heads", 64, 64, hopper);
   }
   return cases;
 }

@@ -134,6 +134,35 @@ def causal_buffer(x, w):
     return F.scaled_dot_product_attention(*heads(x, w), attn_mask=mask)
 
 
+def grouped_heads(x, w):
+    """Four heads of queries, two of keys and of values."""
+    q, k, v = (x @ w).split([32, 16, 16], -1)
+    return q.view(2, 6, 4, 8).transpose(1, 2), *(t.view(2, 6, 2, 8).transpose(1, 2) for t in (k, v))
+
+
+def repeat_kv(x):
+    return x[:, :, None, :, :].expand(2, 2, 2, 6, 8).reshape(2, 4, 6, 8)
+
+
+def grouped_queries(x, w):
+    return F.scaled_dot_product_attention(*grouped_heads(x, w), enable_gqa=True)
+
+
+def grouped_queries_expanded(x, w):
+    q, k, v = grouped_heads(x, w)
+    return F.scaled_dot_product_attention(q, repeat_kv(k), repeat_kv(v))
+
+
+def grouped_queries_interleaved(x, w):
+    q, k, v = grouped_heads(x, w)
+    return F.scaled_dot_product_attention(q, k.repeat_interleave(2, 1), torch.repeat_interleave(v, 2, dim=-3))
+
+
+def grouped_queries_scaled_after(x, w):
+    q, k, v = grouped_heads(x, w)
+    return torch.softmax(q @ repeat_kv(k).transpose(-2, -1) / math.sqrt(8), -1) @ repeat_kv(v)
+
+
 def qkv_chunk(x, w):
     return [t * 2 for t in (x @ w).chunk(3, -1)]
 
@@ -268,6 +297,11 @@ CLASSES = {
     "attention": ((X,), QKV, [attention, attention_scaled_after, attention_scaled_before, attention_dropout]),
     "attention, mask": ((X,), {**QKV, "mask": torch.randn(6, 6)}, [masked, masked_added]),
     "attention, causal": ((X,), QKV, [causal, causal_filled, causal_buffer]),
+    "attention, grouped queries": (
+        (X,),
+        {"w": torch.randn(16, 64)},
+        [grouped_queries, grouped_queries_expanded, grouped_queries_interleaved, grouped_queries_scaled_after],
+    ),
     "fused QKV": ((X,), QKV, [qkv_chunk, qkv_split, qkv_slices, qkv_narrow]),
     "rotary embedding": ((torch.randn(2, 2, 6, 8), torch.randn(6, 8), torch.randn(6, 8)), {}, [rotary_chunk, rotary_slices, rotary_split]),
     "gather, scale, scatter": (EDGES, {}, [gather_scale_scatter, gather_scale_scatter_in_place, gather_scale_scatter_expanded]),

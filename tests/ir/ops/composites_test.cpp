@@ -65,6 +65,14 @@ TEST(Composites, AttentionGivesZeroWhereTheMaskKeepsNothing) {
   expect_all({{"attention(%0, %1, %2, %3)", with_mask("bool[2,3] 0 0 0 0 0 1"), {"f32[2,2] 0 0 3 30"}}});
 }
 
+TEST(Composites, AttentionOfFewerHeadsIsThatOfRepeatedOnes) {
+  const std::string q = "f32[4,1,1] 1 2 1 2", few = "f32[2,2,1] 1 0 3 5", many = "f32[4,2,1] 1 0 1 0 3 5 3 5";
+  const auto attended = [&](const std::string& keys) {
+    return run("attention(%0, %1, %1)", {q, keys}, {"f32[4,1,1]"})[0];
+  };
+  expect_near(attended(few), attended(many), 1e-6, "attention");
+}
+
 TEST(Composites, TakeSymbolicSizes) {
   const auto graph = graph_of("variance(%0, axes=[1])", {"f32[N,W]"}, {"f32[N]"});
   expect_near(evaluate(*graph, std::vector{tensor("f32[1,3] 1 2 3")})[0], tensor("f32[1] 1"), 1e-6,

@@ -148,6 +148,11 @@ TEST(OperatorTypes, OfComposites) {
       {"layer_norm(%0, %1, %2)", {"f32[N,seq,768]", "f32[768]", "f32[768]"}, "f32[N,seq,768]"},
       {"group_norm(%0, groups=4)", {"f32[N,64,H,W]"}, "f32[N,64,H,W]"},
       {"attention(%0, %1, %2)", {"f32[N,12,L,64]", "f32[N,12,S,64]", "f32[N,12,S,32]"}, "f32[N,12,L,32]"},
+      {"attention(%0, %1, %2)", {"f32[N,12,L,64]", "f32[N,3,S,64]", "f32[1,3,S,32]"}, "f32[N,12,L,32]"},
+      {"attention(%0, %1, %2)", {"f32[12,L,64]", "f32[N,3,S,64]", "f32[3,S,32]"}, "f32[N,12,L,32]"},
+      {"attention(%0, %1, %2, %3)",
+       {"f32[N,4,L,8]", "f32[N,2,S,8]", "f32[N,2,S,8]", "bool[4,1,S]"},
+       "f32[N,4,L,8]"},
   });
   expect_errors({
       {"layer_norm(%0, %1)",
@@ -158,6 +163,12 @@ TEST(OperatorTypes, OfComposites) {
       {"attention(%0, %1, %2)",
        {"f32[L,64]", "f32[S,32]", "f32[S,64]"},
        "attention: the width of the query is 64, that of the key is 32: they differ"},
+      {"attention(%0, %1, %2)",
+       {"f32[6,L,64]", "f32[4,S,64]", "f32[4,S,64]"},
+       "attention: shapes [6] and [4] do not broadcast: 6 and 4 differ"},
+      {"attention(%0, %1, %2)",
+       {"f32[8,L,64]", "f32[4,S,64]", "f32[2,S,64]"},
+       "attention: shapes [4] and [2] do not broadcast: 4 and 2 differ"},
   });
 }
 
