@@ -39,7 +39,7 @@ struct OpenDevice {
   std::shared_ptr<WeightStore> store;
   WeightStore& weights;
   MemoryPool pool;         // of what empty() and upload() give
-  MemoryPool pinned_pool;  // of results
+  MemoryPool pinned_pool;  // of results, and of what copies go through
 };
 
 }  // namespace tenon

@@ -9,7 +9,8 @@ namespace tenon {
 PlanWalk::PlanWalk(const Plan& plan, OpenDevice& device, std::span<const Tensor> inputs)
     : plan_(plan), device_(device), workspace_(device.device) {
   for (const Tensor& t : inputs) inputs_.push_back(t.contiguous());
-  for (const Type& type : plan.outputs) outputs_.push_back(device.empty_result(type.dtype, eval(type.shape, {})));
+  for (const Type& type : plan.outputs)
+    outputs_.push_back(device.empty_result(type.dtype, eval(type.shape, {})));
   if (device.device.shares_memory) {
     workspace_.bind(
         plan, [&](std::size_t i) { return inputs_[i].bytes(); },

@@ -25,8 +25,8 @@ std::size_t stage_bytes_of_inputs(const Plan& plan) {
 
 void Workspace::fit(const Plan& plan, std::size_t staged_bytes) {
   const std::size_t faults_bytes = aligned_up(plan.faults * sizeof(Fault), line_bytes);
-  const std::size_t used = aligned_up(
-      faults_bytes + plan.pinned_arena_bytes + plan.host_scratch_bytes, line_bytes);
+  const std::size_t used =
+      aligned_up(faults_bytes + plan.pinned_arena_bytes + plan.host_scratch_bytes, line_bytes);
   grow(memory_, plan.arena_bytes + plan.scratch_bytes, device_, Space::device);
   grow(pinned_, used + staged_bytes, device_, Space::pinned);
   pinned_arena_ = pinned_.data() + faults_bytes;

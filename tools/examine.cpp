@@ -165,9 +165,8 @@ Finding gpus(gpu::Vendor vendor) {
   const gpu::Found& found = gpu::find_devices(vendor);
   if (!driver.library.ok()) return {"no GPU: " + found.why_none};
   if (!driver.compiler.ok())
-    return {found.why_none, vendor == gpu::Vendor::cuda
-                                ? "pip install nvidia-cuda-nvrtc"
-                                : "install hipRTC, a part of ROCm"};
+    return {found.why_none,
+            vendor == gpu::Vendor::cuda ? "pip install nvidia-cuda-nvrtc" : "install hipRTC, a part of ROCm"};
   if (found.is_broken)
     return {found.why_none, vendor == gpu::Vendor::cuda ? "nvidia-smi says more: install the driver again"
                                                         : "rocminfo says more: install the driver again"};
@@ -209,19 +208,18 @@ Finding kernel_library(const gpu::Library& library, std::string_view computed, s
 
 Finding product_library(gpu::Gpu& gpu) {
   const gpu::Vendor vendor = gpu.driver().vendor;
-  return kernel_library(gpu::blas(vendor).library, "products of matrices",
-                        vendor == gpu::Vendor::cuda ? "pip install nvidia-cublas"
-                                                    : "install hipBLASLt, a part of ROCm",
-                        [&] { return gpu::blas_version(gpu); });
+  return kernel_library(
+      gpu::blas(vendor).library, "products of matrices",
+      vendor == gpu::Vendor::cuda ? "pip install nvidia-cublas" : "install hipBLASLt, a part of ROCm",
+      [&] { return gpu::blas_version(gpu); });
 }
 
 Finding convolution_library(gpu::Gpu& gpu) {
   const gpu::Vendor vendor = gpu.driver().vendor;
-  return kernel_library(gpu::dnn(vendor).library, "convolutions",
-                        vendor == gpu::Vendor::cuda
-                            ? "pip install nvidia-cudnn-cu13"
-                            : "install MIOpen, a part of ROCm",
-                        [&] { return gpu::dnn_version(gpu); });
+  return kernel_library(
+      gpu::dnn(vendor).library, "convolutions",
+      vendor == gpu::Vendor::cuda ? "pip install nvidia-cudnn-cu13" : "install MIOpen, a part of ROCm",
+      [&] { return gpu::dnn_version(gpu); });
 }
 
 template <class F>

@@ -214,24 +214,32 @@ namespace {
 /// Heads that a value repeats, each some times in turn.
 struct RepeatedHeads {
   Value* from = nullptr;
-  Shape shape;  // [.., heads, rows, size] of `from`, which has an axis of 1 behind its heads
+  Shape shape;  // of `from` but for axes of 1: [.., heads, rows, size]
 };
+
+Shape wide_axes(Shape shape) {
+  std::erase(shape, Dim(1));
+  return shape;
+}
 
 std::optional<RepeatedHeads> repeated_heads(const Value& value) {
   const Node* merges = value.node();
   if (!merges || !merges->is<Reshape>() || value.rank() < 3) return std::nullopt;
   const Node* repeats = merges->input()->node();
-  if (!repeats || !repeats->is<Expand>() || repeats->input()->rank() != value.rank() + 1) return std::nullopt;
-  RepeatedHeads found{repeats->input(), repeats->input()->shape()};
-  Shape wide = repeats->output()->shape();
-  const Dim times = wide[wide.size() - 3];
-  if (found.shape[wide.size() - 3] != Dim(1)) return std::nullopt;
-  found.shape.erase(found.shape.end() - 3);
-  wide.erase(wide.end() - 3);
-  if (found.shape != wide) return std::nullopt;
-  Dim& heads = wide[wide.size() - 3];
-  heads = heads * times;
-  return wide == value.shape() ? std::optional(std::move(found)) : std::nullopt;
+  if (!repeats || !repeats->is<Expand>() || repeats->input()->rank() != repeats->output()->rank())
+    return std::nullopt;
+  const Shape &narrow = repeats->input()->shape(), &wide = repeats->output()->shape();
+  const auto [one, times] = std::mismatch(narrow.begin(), narrow.end(), wide.begin());
+  if (one == narrow.end() || !times->is_known() || !std::equal(one + 1, narrow.end(), times + 1))
+    return std::nullopt;
+  RepeatedHeads found{repeats->input(), value.shape()};
+  Dim& heads = found.shape[value.rank() - 3];
+  heads = floor_div(heads, *times);
+  const bool is_whole = heads * *times == value.shape()[value.rank() - 3];
+  const Shape rows(found.shape.end() - 2, found.shape.end());
+  const bool repeats_heads = wide_axes(Shape(times + 1, wide.end())) == wide_axes(rows) &&
+                             wide_axes(narrow) == wide_axes(found.shape);
+  return is_whole && repeats_heads ? std::optional(std::move(found)) : std::nullopt;
 }
 
 Dim heads_of(const Shape& shape) { return shape.size() < 3 ? Dim(1) : shape[shape.size() - 3]; }

@@ -25,8 +25,8 @@ class Folders {
     add(root / "lib");
   }
 
-  /// The vendor's packages of PyPI: <root>/lib/python3.11/site-packages/nvidia/cu13/lib. Debian's Python calls
-  /// it dist-packages.
+  /// The vendor's packages of PyPI: <root>/lib/python3.11/site-packages/nvidia/cu13/lib. Debian's Python
+  /// calls it dist-packages.
   void add_python(const fs::path& root) {
     for (const fs::path& python : sorted(root / "lib"))
       if (python.filename().string().starts_with("python3"))

@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A library in a folder where the system does not look does not find its own parts there (libnvrtc.so.13 opens
-// libnvrtc-builtins.so.13.0 by its name alone): they are opened before it.
+// A library in a folder where the system does not look does not find its own parts there (libnvrtc.so.13
+// opens libnvrtc-builtins.so.13.0 by its name alone): they are opened before it.
 void* open_in(const fs::path& folder, const std::string& name) {
   std::error_code none;
   const std::string part = name.substr(0, name.find(".so")) + "-builtins.so";

@@ -9,8 +9,8 @@
 
 namespace tenon::gpu {
 
-/// The first of the names that is there, as the system looks for it or in one of library_folders(). Null where
-/// none is; `library` says what was found.
+/// The first of the names that is there, as the system looks for it or in one of library_folders(). Null
+/// where none is; `library` says what was found.
 void* open_first(const std::vector<std::string>& names, Library& library);
 /// Where one lies that was found.
 std::string folder_of(const Library&);

@@ -251,7 +251,8 @@ TEST(Canonicalise, WhatChangesNothingGoes) {
 }
 
 TEST(Raise, AttentionOfGroupedQueries) {
-  const std::string parameters = "graph g(%q: f32[2,6,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {\n";
+  const std::string parameters =
+      "graph g(%q: f32[2,6,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {\n";
   const std::string repeats = R"(  %1 = reshape(%k, shape=[2,3,1,7,16]) : f32[2,3,1,7,16]
   %2 = expand(%1, shape=[2,3,2,7,16]) : f32[2,3,2,7,16]
   %3 = reshape(%2, shape=[2,6,7,16]) : f32[2,6,7,16]

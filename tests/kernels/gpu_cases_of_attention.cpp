@@ -60,7 +60,7 @@ void compute(GpuCase& c, const AttentionProgram& p) {
 GpuCase attention_case(const std::string& name, DType dtype, long queries, long keys, long size,
                        long value_size, std::optional<DType> mask = {}, bool causal = false,
                        int processors = 1, const MatrixUnits& units = GpuLimits().units,
-                      const Heads& heads = {}) {
+                       const Heads& heads = {}) {
   AttentionProgram p{.shape = {.batch = batch,
                                .heads = heads.of_queries,
                                .kv_heads = heads.of_keys,
@@ -164,7 +164,8 @@ std::vector<GpuCase> attention_gpu_cases() {
     cases.push_back(attention_case("of one query" + suffix, dtype, 1, 77, 64, 64, DType::f32));
     cases.push_back(attention_case("of three queries" + suffix, dtype, 3, 20, 24, 40, {}, true));
     const auto shared = [&](const char* name, long queries, long size, const MatrixUnits& units) {
-      cases.push_back(attention_case(name + suffix, dtype, queries, 40, size, size, {}, false, 1, units, {4, 2}));
+      cases.push_back(
+          attention_case(name + suffix, dtype, queries, 40, size, size, {}, false, 1, units, {4, 2}));
     };
     shared("of shared heads", 20, 32, GpuLimits().units);
     shared("of one query of shared heads", 1, 32, GpuLimits().units);

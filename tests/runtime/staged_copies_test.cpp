@@ -1,4 +1,5 @@
-// Copies to and from a device's memory go through pinned memory, piece by piece; what is pinned goes straight.
+// Copies to and from a device's memory go through pinned memory, piece by piece; what is pinned goes
+// straight.
 #include "runtime/staged_copies.h"
 
 #include <numeric>
@@ -71,7 +72,8 @@ class Listed : public Queue {
 
 TEST_F(StagedCopies, TakePinnedInputsAsTheyAre) {
   if (opened.device.shares_memory) GTEST_SKIP() << "the device reads the host's memory";
-  const auto graph = graph_of("graph g(%x: f32[2,3], %y: f32[2,3]) {\n  %1 = add(%x, %y) : f32[2,3]\n  return %1\n}\n");
+  const auto graph =
+      graph_of("graph g(%x: f32[2,3], %y: f32[2,3]) {\n  %1 = add(%x, %y) : f32[2,3]\n  return %1\n}\n");
   Session session(graph);
   const std::vector<Tensor> pageable(2, Tensor::zeros(DType::f32, {2, 3}));
   const Tensor result = session.run(pageable)[0];
@@ -88,7 +90,8 @@ TEST_F(StagedCopies, TakePinnedInputsAsTheyAre) {
 
 // Each run's results are the next one's inputs, beside inputs that change as soon as a run is done.
 TEST_F(StagedCopies, OfRunsThatFollowEachOther) {
-  const auto graph = graph_of("graph g(%x: f32[300,400], %y: f32[300,400]) {\n  %1 = add(%x, %y) : f32[300,400]\n  return %1\n}\n");
+  const auto graph = graph_of(
+      "graph g(%x: f32[300,400], %y: f32[300,400]) {\n  %1 = add(%x, %y) : f32[300,400]\n  return %1\n}\n");
   Session session(graph);
   Tensor sum = Tensor::zeros(DType::f32, {300, 400}), added = Tensor::zeros(DType::f32, {300, 400});
   auto* const numbers = reinterpret_cast<float*>(added.mutable_bytes());
@@ -96,7 +99,8 @@ TEST_F(StagedCopies, OfRunsThatFollowEachOther) {
     std::fill_n(numbers, 300 * 400, static_cast<float>(run));
     sum = session.run(std::vector{sum, added})[0];
   }
-  for (const Index& place : {Index{0, 0}, Index{150, 200}, Index{299, 399}}) EXPECT_EQ(sum.get_double(place), 10);
+  for (const Index& place : {Index{0, 0}, Index{150, 200}, Index{299, 399}})
+    EXPECT_EQ(sum.get_double(place), 10);
 }
 
 }  // namespace
