@@ -74,8 +74,8 @@ def test_what_is_packed_for_a_gpu_runs(tenon, soft_drivers, tmp_path):
     shutil.copy(ROOT / "tests/gpu/gpu_run.py", pack)
     (pack / "tenon").symlink_to(tenon)
     (pack / "models.txt").write_text("mlp\n")
-    command = [sys.executable, pack / "gpu_run.py", "--out", tmp_path / "out", "--tiny", "--batches", "1", "--precisions", "f32", "--skip", "selftest",
-               "tests"]  # fmt: skip
+    command = [sys.executable, pack / "gpu_run.py", "--out", tmp_path / "out", "--tiny", "--batches", "1", "--precisions", "f32"]
+    command += ["--skip", "selftest", "tests"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, env={**os.environ, **soft_drivers})
     assert done.returncode == 0 and "nothing is wrong" in done.stdout, done.stdout + done.stderr
     report = json.loads((tmp_path / "out/report.json").read_text())
