@@ -86,6 +86,12 @@ constexpr SelfTestRow rows[] = {
      "i64 i32 i16 u8", "N=300"},
 #define SPECIAL(name, arity, meaning) {"special functions", FUNCTION_##arity(#name), "f32 f64", "N=300"},
 #include "base/specials.def"
+    {"random numbers",
+     "(%s: i64[]) { %1 = random_bits(%s, shape=[N,M], bits=24, stream=1, seed=7) "
+     "%2 = random_bits(%s, shape=[M], bits=63, stream=2, seed=-7) return %1, %2 }",
+     "i64", "N=1 M=1; N=5 M=401"},
+    {"one hot", "(%x: T[N]) { %1 = remainder(%x, 7) %2 = one_hot(%1, classes=7) return %2 }", "i64 u8",
+     "N=1; N=300"},
     {"divisors", "(%x: T[N], %y: T[N]) { %1 = mul(%x, 12) %2 = gcd(%1, %y) return %2 }", "i64 i32 u8",
      "N=1; N=300"},
     {"transforms",
