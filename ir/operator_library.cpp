@@ -62,13 +62,8 @@ Opened opened(const std::filesystem::path& path) {
     throw error("the library defines no {}()", entry_point).hint("include tenon/operator.h and define it");
   const tenon_operator_library* const library = list();
   if (!library) throw error("{}() of the library gives nothing", entry_point);
-  check_version(library->abi);
-  if (library->count > 0 && !library->operators) throw error("the library lists no operators");
   const auto of_gpus = reinterpret_cast<decltype(&tenon_kernels)>(::dlsym(handle, kernel_entry_point));
-  const tenon_kernel_library* const kernels = of_gpus ? of_gpus() : nullptr;
-  if (kernels) check_version(kernels->abi);
-  if (kernels && kernels->count > 0 && !kernels->kernels) throw error("the library lists no kernels");
-  return {*library, kernels};
+  return {*library, of_gpus ? of_gpus() : nullptr};
 }
 
 LibraryKernel checked(const tenon_kernel& declared, const std::filesystem::path& library) {
@@ -86,17 +81,26 @@ LibraryKernel checked(const tenon_kernel& declared, const std::filesystem::path&
 
 }  // namespace
 
+void add_operator_library(const tenon_operator_library& library, const tenon_kernel_library* of_gpus,
+                          const std::filesystem::path& path) {
+  check_version(library.abi);
+  if (library.count > 0 && !library.operators) throw error("the library lists no operators");
+  if (of_gpus) check_version(of_gpus->abi);
+  if (of_gpus && of_gpus->count > 0 && !of_gpus->kernels) throw error("the library lists no kernels");
+  for (std::uint32_t i = 0; i < library.count; ++i)
+    operators().push_back(checked(library.operators[i], path));
+  for (std::uint32_t i = 0; of_gpus && i < of_gpus->count; ++i)
+    kernels().push_back(checked(of_gpus->kernels[i], path));
+  libraries().push_back(path);
+}
+
 void load_operator_library(const std::filesystem::path& given) {
   std::error_code failed;
   const auto path = std::filesystem::absolute(given, failed);
   if (std::find(libraries().begin(), libraries().end(), path) != libraries().end()) return;
   try {
     const Opened library = opened(path);
-    for (std::uint32_t i = 0; i < library.operators.count; ++i)
-      operators().push_back(checked(library.operators.operators[i], path));
-    for (std::uint32_t i = 0; library.kernels && i < library.kernels->count; ++i)
-      kernels().push_back(checked(library.kernels->kernels[i], path));
-    libraries().push_back(path);
+    add_operator_library(library.operators, library.kernels, path);
   } catch (Error& e) { throw e.at(given.string()); }
 }
 

@@ -28,6 +28,10 @@ struct LibraryKernel {
 /// of the interface, a signature that is wrong, an operator that another library brings.
 void load_operator_library(const std::filesystem::path& path);
 
+/// The same of one that is part of this program; `kernels` may be null.
+void add_operator_library(const tenon_operator_library& operators, const tenon_kernel_library* kernels,
+                          const std::filesystem::path& name);
+
 /// Null when no library has brought it.
 const LibraryOperator* find_library_operator(std::string_view name);
 /// The same of its kernel for GPUs.

@@ -50,20 +50,28 @@ std::string instance(std::string_view text, std::string_view dtype, std::string_
   return result;
 }
 
+// Integers take every value that a byte has, or as many that sums and products of them stay small.
+Tensor random_values(const Value& value, std::uint64_t seed) {
+  const DType dtype = value.dtype();
+  const bool is_byte = is_integral(dtype) && size_of(dtype) == 1;
+  IntegerRange range = is_byte ? IntegerRange{0, 255} : IntegerRange{-1000, 1000};
+  if (dtype == DType::i8) range = {-128, 127};
+  if (value.name() == "i") range = integer_range(value);  // indices
+  return random_tensor(dtype, eval(value.shape(), {}), range, seed);
+}
+
+std::vector<Tensor> inputs_of(const Graph& graph, std::uint64_t seed) {
+  std::vector<Tensor> inputs;
+  for (const auto& p : graph.body().parameters()) inputs.push_back(random_values(*p, seed++));
+  return inputs;
+}
+
 // Variances are positive.
 Tensor weight_of(const Value& weight, std::uint64_t seed) {
-  Tensor data = random_tensor(weight.dtype(), eval(weight.shape(), {}), {}, seed);
+  Tensor data = random_values(weight, seed);
   if (weight.name().ends_with("var"))
     for_each_index(data.shape(), [&](auto i) { data.set_double(i, 1 + std::abs(data.get_double(i))); });
   return data;
-}
-
-std::unique_ptr<Graph> graph_with_weights(const std::string& text) {
-  auto graph = parse(text);
-  std::uint64_t seed = 1000;
-  for (const auto& weight : graph->weights())
-    graph->set_weight_data(weight.get(), weight_of(*weight, seed++));
-  return graph;
 }
 
 // What rounding may make of a result, as a share of its largest element: kernels sum in another order, and
@@ -80,7 +88,7 @@ double tolerance(DType dtype) {
 void compare_runs(const Graph& original, Session& session, SelfTestResult& result) {
   result.status = SelfTestResult::Status::passed;
   for (int run = 0; run < runs; ++run) {
-    const std::vector<Tensor> inputs = input_values(original, {}, static_cast<std::uint64_t>(100 * run));
+    const std::vector<Tensor> inputs = inputs_of(original, static_cast<std::uint64_t>(100 * run));
     const std::vector<Tensor> outputs = session.run(inputs), expected = evaluate(original, inputs);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const Difference d = compare(outputs[i], expected[i]);
@@ -100,11 +108,11 @@ std::shared_ptr<const Graph> fused(const Graph& original) {
 }
 
 std::shared_ptr<const Plan> plan_of(Session& session) {
-  return session.plan_for(input_values(session.graph(), {}, 0));
+  return session.plan_for(inputs_of(session.graph(), 0));
 }
 
 void run_case(const Device& device, SelfTestResult& result) {
-  const auto original = graph_with_weights(result.graph);
+  const auto original = self_test_graph(result);
   Session session(fused(*original), {.device = &device});
   for (const auto& step : plan_of(session)->steps) result.kernels.push_back(step->info.kernel);
   compare_runs(*original, session, result);
@@ -116,7 +124,7 @@ void compile_kernels(const Device& device, std::span<const SelfTestResult> cases
   std::atomic<std::size_t> next = 0;
   const auto compile_some = [&] {
     for (std::size_t i = next++; i < cases.size(); i = next++) try {
-        Session session(fused(*graph_with_weights(cases[i].graph)), {.device = &device});
+        Session session(fused(*self_test_graph(cases[i])), {.device = &device});
         plan_of(session);
       } catch (const std::exception&) {}
   };
@@ -145,6 +153,7 @@ bool attempt(const Device& device, SelfTestResult& result) {
 }  // namespace
 
 std::vector<SelfTestResult> self_test_cases(std::string_view only) {
+  add_self_test_operator();
   std::vector<SelfTestResult> list;
   for (const SelfTestRow& row : self_test_rows()) {
     if (row.family.find(only) == std::string_view::npos) continue;
@@ -156,6 +165,14 @@ std::vector<SelfTestResult> self_test_cases(std::string_view only) {
                         .sizes = std::string(sizes)});
   }
   return list;
+}
+
+std::shared_ptr<Graph> self_test_graph(const SelfTestResult& of) {
+  std::shared_ptr<Graph> graph = parse(of.graph);
+  std::uint64_t seed = 1000;
+  for (const auto& weight : graph->weights())
+    graph->set_weight_data(weight.get(), weight_of(*weight, seed++));
+  return graph;
 }
 
 std::vector<SelfTestResult> self_test(const Device& device, std::string_view only,

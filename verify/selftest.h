@@ -1,11 +1,13 @@
 // Whether a device computes what the reference computes: small graphs of every family of kernels.
 #pragma once
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ir/graph.h"
 #include "runtime/device.h"
 
 namespace tenon {
@@ -18,6 +20,8 @@ struct SelfTestRow {
   std::string_view sizes;   // "N=1 M=7; N=33 M=257"
 };
 std::span<const SelfTestRow> self_test_rows();
+/// Makes the operator known that a row calls as a user's.
+void add_self_test_operator();
 
 /// What became of one graph.
 struct SelfTestResult {
@@ -36,6 +40,8 @@ struct SelfTestResult {
 
 /// What self_test runs, none of it run yet.
 std::vector<SelfTestResult> self_test_cases(std::string_view only = {});
+/// A case's graph, not fused, with random weights.
+std::shared_ptr<Graph> self_test_graph(const SelfTestResult& of);
 /// Runs the rows whose family contains `only`. Each graph is fused and runs four times with new inputs, since
 /// later runs may start in another way. Never throws what it should tell. `done` hears of each result.
 std::vector<SelfTestResult> self_test(const Device&, std::string_view only = {},

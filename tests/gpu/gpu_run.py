@@ -195,12 +195,15 @@ def verified(artifact: Path, against, work: Workload | None, device: str) -> dic
 
 
 def tenon_times(artifact: Path, work: Workload | None, device: str) -> dict:
-    """steps_ms: the kernels of a run; what is left of device_ms are the gaps between them. roofline: their share of what the device could do."""
+    """ms: a run, whose steps start as one graph, with copies from and to the host. steps_ms: its steps by events of one stream that is held
+    back until all are enqueued: without copies, each with the gap before it. beside_steps_ms: the rest of a run, copies and what the host
+    does; below zero where the graph and its streams save more than that. roofline: the steps' share of what the device could do."""
     found = as_json(call(PACK / "tenon", "profile", artifact, *on_device(work, device), "--seconds", 2 * SECONDS, "--json", "-", seconds=120))
     if "error" in found:
         return found
-    steps = found["steps"]
-    times = {"ms": found["latency_ms"]["median"], "steps_ms": sum(step["ms"] for step in steps), "steps": len(steps),
+    steps, ms = found["steps"], found["latency_ms"]["median"]
+    steps_ms = sum(step["ms"] for step in steps)
+    times = {"ms": ms, "steps_ms": steps_ms, "beside_steps_ms": ms - steps_ms, "steps": len(steps),
              "host_steps": sum(step["kernel"] == "reference" for step in steps)}
     known = [step for step in steps if step.get("roofline")]
     if known:

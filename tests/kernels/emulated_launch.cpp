@@ -1,6 +1,5 @@
 // TENON_RUN_GPU_KERNEL is the program of run_gpu_kernel.cpp, but for the tool's name; TENON_KERNEL_COMPILERS
-// are g++ with its flags for waves of 32 and of 64 of each tool; their headers stand in the program's
-// folders.
+// are g++ with its flags for each chip of each tool; their headers stand in the program's folders.
 #include "tests/kernels/emulated_launch.h"
 
 #include <fmt/format.h>
@@ -19,8 +18,8 @@ Tool kernel_tool() {
   return name == "address" ? Tool::address : name == "thread" ? Tool::thread : Tool::plain;
 }
 
-EmulatedLaunch::EmulatedLaunch(const GpuCase& c, Tool tool, int wave)
-    : case_(c), tool_(tool), wave_(wave), folder_(std::filesystem::temp_directory_path()) {
+EmulatedLaunch::EmulatedLaunch(const GpuCase& c, Tool tool, Chip chip)
+    : case_(c), tool_(tool), chip_(chip), folder_(std::filesystem::temp_directory_path()) {
   std::map<std::string, std::set<std::string>> kernels;  // by their text
   for (const GpuLaunch& launch : c.launches) kernels[launch.source].insert(launch.kernel);
   for (const auto& [source, names] : kernels)
@@ -56,8 +55,8 @@ void EmulatedLaunch::compile(const std::string& source, const std::set<std::stri
   text.close();
   // By names in the folder: a cache of compiles knows them again.
   static constexpr const char* compilers[] = {TENON_KERNEL_COMPILERS};
-  const std::string compiler = compilers[2 * static_cast<int>(tool_) + wave_ / 64];
-  const std::string header = TENON_RUN_GPU_KERNEL + suffix() + std::to_string(wave_);
+  const std::string compiler = compilers[Chip::count * static_cast<int>(tool_) + chip_.number];
+  const std::string header = TENON_RUN_GPU_KERNEL + suffix() + "_" + chip_.name;
   if (!std::filesystem::exists(file("header")))
     std::filesystem::create_directory_symlink(header, file("header"));
   const std::string object = name + ".o", library = file(name + ".so");
@@ -96,7 +95,7 @@ void EmulatedLaunch::write() {
     part(std::as_bytes(std::span(libraries_.at(launch.source))));
     part(std::as_bytes(std::span(launch.kernel)));
     for (const std::int64_t size : launch.grid) number(size);
-    number(launch.block_grows ? launch.block * wave_ / 32 : launch.block);
+    number(launch.block_grows ? launch.block * chip_.wave / 32 : launch.block);
     number(launch.shared_bytes);
     const std::size_t buffers = launch.buffers.empty() ? case_.buffers.size() : launch.buffers.size();
     number(static_cast<std::int64_t>(buffers));

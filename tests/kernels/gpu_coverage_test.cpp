@@ -1,13 +1,20 @@
-// No kernel is forgotten: every text, every kernel in it and every operator that the GPU lowers is in a case.
+// No kernel is forgotten: every text, every kernel in it and every operator that the GPU lowers is in a case,
+// and in a row of the self-test.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <regex>
 #include <set>
 
+#include "base/error.h"
+#include "fusion/fuse.h"
 #include "kernels/gpu/texts.h"
+#include "runtime/gpu/step.h"
+#include "runtime/inputs.h"
+#include "runtime/session.h"
 #include "tests/kernels/gpu_cases.h"
 #include "tests/kernels/planning_gpu.h"
+#include "verify/selftest.h"
 
 namespace tenon::gpu {
 namespace {
@@ -81,6 +88,93 @@ TEST(GpuCoverage, EveryOperatorOfTheCpuRunsOnAGpu) {
     EXPECT_EQ(planning_gpu(32).runs(sample) == "nothing", on_the_host.contains(op->name))
         << op->name << ": give it a kernel, a composition or a reason why not";
   }
+}
+
+using Names = std::set<std::string>;
+
+Names without(const Names& all, const Names& some) {
+  Names rest;
+  std::set_difference(all.begin(), all.end(), some.begin(), some.end(), std::inserter(rest, rest.end()));
+  return rest;
+}
+
+void add_matches(Names& names, std::string_view text, const std::regex& what) {
+  for (std::cregex_iterator it(text.data(), text.data() + text.size(), what), end; it != end; ++it)
+    names.insert((*it)[1]);
+}
+
+/// What the texts declare: types and functions.
+const Names& declared() {
+  static const Names names = [] {
+    Names found;
+    const std::regex type(R"(\b(?:struct|class|using) (\w+))"), function(R"(GPU_INLINE [^(;]*?(\w+)\()");
+    for (const texts::File& file : texts::files())
+      for (const std::regex& what : {type, function}) add_matches(found, file.text, what);
+    return found;
+  }();
+  return names;
+}
+
+/// What a kernel is made of: its name, and what it takes of the texts before it.
+void add_parts(Names& parts, const std::string& source, const std::string& kernel) {
+  parts.insert("the kernel " + kernel);
+  const std::string_view own = std::string_view(source).substr(source.rfind("namespace tenon::gpu {"));
+  Names words;
+  add_matches(words, own, std::regex(R"(\b([A-Za-z_]\w*))"));
+  std::set_intersection(words.begin(), words.end(), declared().begin(), declared().end(),
+                        std::inserter(parts, parts.end()));
+}
+
+/// Null: the device has no kernel for it.
+std::shared_ptr<const Plan> plan_of(const SelfTestResult& c, const Device& device) {
+  const auto graph = self_test_graph(c);
+  fuse(*graph);
+  try {
+    return Session(graph, {.device = &device}).plan_for(input_values(*graph, {}, 0));
+  } catch (const Error& e) {
+    if (e.code() == Exit::unsupported) return nullptr;
+    throw;
+  }
+}
+
+Names parts_of_self_test(const Device& device) {
+  Names parts;
+  for (const SelfTestResult& c : self_test_cases())
+    if (const auto plan = plan_of(c, device))
+      for (const auto& step : plan->steps)
+        if (const auto* launch = dynamic_cast<const LaunchStep*>(step.get()))
+          add_parts(parts, launch->kernel().source, launch->kernel().name);
+  return parts;
+}
+
+// `hold` computes nothing; one product of TF32 for one of float32 is for --precision tf32.
+bool can_be_in_self_test(const GpuCase& c) { return c.name != "hold" && !c.name.ends_with(" tf32"); }
+
+TEST(GpuCoverage, EveryKernelIsInTheSelfTest) {
+  Names of_cases;
+  for (const GpuCase& c : cases())
+    if (can_be_in_self_test(c))
+      for (const GpuLaunch& launch : c.launches) add_parts(of_cases, launch.source, launch.kernel);
+  Names tested = parts_of_self_test(planning_gpu(32));
+  tested.merge(parts_of_self_test(planning_gpu_with_bulk_copies()));
+  EXPECT_EQ(without(of_cases, tested), Names()) << "add graphs to verify/selftest_cases.cpp";
+}
+
+void add_operators(Names& names, const Region& region) {
+  for (const auto& node : region.nodes()) {
+    names.emplace(node->op().name());
+    for (const auto& inner : node->regions()) add_operators(names, *inner);
+  }
+}
+
+TEST(GpuCoverage, EveryOperatorIsInTheSelfTest) {
+  Names tested, lowered;
+  for (const SelfTestResult& c : self_test_cases()) add_operators(tested, self_test_graph(c)->body());
+  for (const OpInfo* op : all_ops()) {
+    const std::string_view by = planning_gpu(32).runs(op->make());
+    if (by == "kernel" || by == "loop") lowered.emplace(op->name);
+  }
+  EXPECT_EQ(without(lowered, tested), Names()) << "add graphs to verify/selftest_cases.cpp";
 }
 
 TEST(GpuCoverage, NamesAreOfOneCase) {

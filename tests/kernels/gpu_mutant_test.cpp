@@ -15,7 +15,7 @@ struct Mutant {
   std::string launch;    // the case of gpu_cases.h
   std::string from, to;  // the first place of this text becomes another
   Tool tool = Tool::plain;
-  int wave = 32;
+  Chip chip = 32;
   std::string behind = {};  // the place lies behind this text
   bool in_random_order = false;
 
@@ -134,6 +134,17 @@ const std::vector<Mutant>& mutants() {
        of_split_bulk},
       {"barriers of float32 are made twice", "product by bulk copies 128x128 streamed f32",
        "end_barrier(full() + i);", ";", Tool::plain, 32, of_split_bulk},
+      // The units of AMD's waves.
+      {"sums of WMMA lie as those of MFMA", "product of odd sizes f16",
+       "return 2 * i + int(threadIdx.x) % wave_size / 16;",
+       "return int(threadIdx.x) % wave_size / 16 * 8 + i;", Tool::plain, Chip::gfx1100(), "struct WmmaLanes"},
+      {"half a wave holds half of WMMA's depths", "product of odd sizes bf16", "% 16, depth);",
+       "% 16, depth + int(threadIdx.x) % wave_size / 16 * 8);", Tool::plain, Chip::gfx1100(),
+       "struct WmmaLanes"},
+      {"signs of WMMA's sides are exchanged", "product of bytes in chunks i8 u8", "wmma_s8_u8(sum",
+       "wmma_u8_s8(sum", Tool::plain, Chip::gfx1100(), "struct WmmaOfBytes"},
+      {"sums of MFMA lie as those of WMMA", "product of odd sizes bf16", "/ 16 * 4 + i;", "/ 16 + 4 * i;",
+       Tool::plain, Chip::gfx90a(), "struct MfmaLanes"},
       // Attention.
       {"weights of other keys", two_units, "pair_of(sums[1][0], sums[1][1], T())",
        "pair_of(sums[0][0], sums[0][1], T())"},
@@ -406,7 +417,7 @@ class GpuMutant : public ::testing::TestWithParam<Mutant> {};
 TEST_P(GpuMutant, IsFound) {
   const Mutant& m = GetParam();
   const GpuCase c = mutated(m);
-  EmulatedLaunch launch(c, m.tool, m.wave);
+  EmulatedLaunch launch(c, m.tool, m.chip);
   std::string said = launch.run(m.in_random_order ? 1 : 0);
   for (int order = 2; m.in_random_order && said.empty() && order < 5; ++order) said = launch.run(order);
   EXPECT_TRUE(std::regex_search(said, std::regex(sign_of(m.tool)))) << "it survives: " << said;

@@ -69,6 +69,7 @@ void take_kernels(Driver& d) {
   };
 }
 
+template <bool bulk_copies>
 const Driver& planning_driver() {
   static const Driver driver = [] {
     Driver d{.vendor = Vendor::cuda, .name = "cuda"};
@@ -80,6 +81,7 @@ const Driver& planning_driver() {
     d.set_device = [](int) { return 0; };
     d.create_stream = [](void**, unsigned) { return 0; };
     d.destroy_stream = d.wait_for_stream = [](void*) { return 0; };
+    if (bulk_copies) d.encode_tensor_map = [](auto...) { return 0; };
     take_memory(d);
     take_kernels(d);
     return d;
@@ -92,15 +94,17 @@ std::string proof(Gpu& gpu, MatrixUnit unit) {
   return is_of_warpgroup(unit) && gpu.warp() != 32 ? "it is not there" : "";
 }
 
-template <int ordinal>
+template <int ordinal, bool bulk_copies>
 const Device& device() {
-  static Gpu gpu(planning_driver(), ordinal, KernelCache(std::filesystem::path()), proof);
-  static const Device device = make_device(planning_driver(), ordinal, []() -> Gpu& { return gpu; });
+  static const Driver& driver = planning_driver<bulk_copies>();
+  static Gpu gpu(driver, ordinal, KernelCache(std::filesystem::path()), proof);
+  static const Device device = make_device(driver, ordinal, []() -> Gpu& { return gpu; });
   return device;
 }
 
 }  // namespace
 
-const Device& planning_gpu(int wave) { return wave == 32 ? device<0>() : device<1>(); }
+const Device& planning_gpu(int wave) { return wave == 32 ? device<0, false>() : device<1, false>(); }
+const Device& planning_gpu_with_bulk_copies() { return device<0, true>(); }
 
 }  // namespace tenon::gpu
