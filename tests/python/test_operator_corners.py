@@ -37,6 +37,10 @@ SCRIPTED = {
     "triangles": (triangles, torch.zeros(1)), "vander": (vander, x[0, :4]), "fill_diagonal": (filled, x[:, :3].contiguous()),
     "outer of two dtypes": (outer, x[0], T([1, 2])), "any and all of u8": (truth, T([[1, 0], [2, 1]], dtype=torch.uint8)),
 }  # fmt: skip
+# Powers of two and their neighbours, the least and the largest of each type, subnormal numbers, what is no number.
+FREXP = [0.0, -0.0, 1.0, -0.5, 0.99999994, 1.0000001, 2.0**-14, 2.0**-24, 2.0**-126, -(2.0**-149), 2.0**-1022, 2.0**-1074, 65504.0, 3.4028235e38, 1.7976931348623157e308,
+         float("inf"), -float("inf"), float("nan")]  # fmt: skip
+
 TRACED = {
     "linspace of ints": (lambda a, b: torch.linspace(a, b, 17, dtype=torch.int64), T(-7), T(91)),
     "logspace of ints": (lambda a, b: torch.logspace(a, b, 9, dtype=torch.int64), T(0), T(4)),
@@ -49,6 +53,9 @@ TRACED = {
     "nll_loss_forward": (lambda x, t: aten.nll_loss_forward(x, t, None, 1, -100), x, T([1, 0, 3, 2])),
     **{f"segment_reduce {r} {i}": (lambda d, n, r=r, i=i: torch.segment_reduce(d, r, lengths=n, axis=0, unsafe=True, initial=i), x, T([2, 0, 2]))
        for r in ("sum", "mean", "max", "min", "prod") for i in (None, 1)},
+    **{f"segment_reduce {r} of rows between offsets": (lambda d, o, r=r: torch.segment_reduce(d, r, offsets=o, axis=0, unsafe=True), x, T([0, 1, 1, 3]))
+       for r in ("sum", "max", "prod")},
+    **{f"frexp of corners {str(d).removeprefix('torch.')}": (lambda v: torch.frexp(v), torch.tensor(FREXP, dtype=torch.float64).to(d)) for d in (torch.float32, torch.float64, torch.float16)},
     **{f"{f.__name__} of less than a window {s}": (lambda x, f=f: f(x, 3, 2, ceil_mode=True), x.reshape(-1)[: s[0] * s[1]].reshape(1, 1, *s))
        for f in (F.max_pool2d, F.avg_pool2d) for s in ((2, 2), (2, 4))},
 }  # fmt: skip
