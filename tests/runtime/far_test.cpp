@@ -48,7 +48,7 @@ TEST(Far, WhatTheInterpreterNeedsIsCopiedByStepsOfThePlan) {
             (std::vector<std::string>{"copy to host", "reference", "copy to device", "copy to device"}));
 }
 
-TEST(Far, SizesAreGivenByTheHost) {
+TEST(Far, SizesThatTheDeviceCountsAreReadByTheHost) {
   const auto plan = far_plan_of(R"(graph g(%x: f32[4,2]) {
   %1 = abs(%x) : f32[4,2]
   %2 = greater(%1, 0.5) : bool[4,2]
@@ -58,8 +58,8 @@ TEST(Far, SizesAreGivenByTheHost) {
 }
 )");
   EXPECT_EQ(kernels_of(*plan),
-            (std::vector<std::string>{"copy to device", "2 nodes", "copy to host", "reference",
-                                      "copy to device", "1 node", "copy to host", "copy to host"}));
+            (std::vector<std::string>{"copy to device", "5 nodes", "copy to host", "size", "copy to device",
+                                      "9 nodes", "copy to host", "copy to host"}));
 }
 
 TEST(Far, AConditionIsCopiedToTheHost) {
