@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/cpu/sort_keys.h"
@@ -22,6 +25,36 @@ struct Packed<std::uint32_t> {
 template <>
 struct Packed<std::uint64_t> {
   __extension__ using type = unsigned __int128;
+};
+
+/// `count` entries, the first `wanted` of which are put in order.
+template <class Entry>
+struct Entries {
+  Entry *at, *others;  // others: room for as many
+  long count;
+
+  void sort() { std::sort(at, at + count); }
+
+  void take_first(long wanted, bool sorted) {
+    std::nth_element(at, at + wanted - 1, at + count);
+    if (sorted) std::sort(at, at + wanted);
+  }
+
+  /// Of keys of less than 2^key_bits. The least digit first, and each pass keeps the order of the one before.
+  /// Digits that all keys share are left out.
+  void sort_by_digits(int key_bits) {
+    constexpr int bits = 11, digits = 1 << bits, place_bits = 4 * sizeof(Entry);
+    for (int shift = place_bits; shift < place_bits + key_bits; shift += bits) {
+      std::array<std::uint32_t, digits> counts{};
+      const auto digit = [&](Entry e) { return static_cast<std::size_t>(e >> shift) & (digits - 1); };
+      for (long i = 0; i < count; ++i) ++counts[digit(at[i])];
+      if (counts[digit(at[0])] == static_cast<std::uint32_t>(count)) continue;
+      std::uint32_t before = 0;
+      for (std::uint32_t& c : counts) before += std::exchange(c, before);
+      for (long i = 0; i < count; ++i) others[counts[digit(at[i])]++] = at[i];
+      std::swap(at, others);
+    }
+  }
 };
 
 template <class Key>
@@ -66,7 +99,6 @@ class LineSorter {
       select();
     } else {
       take_whole();
-      for (long i = 0; i < s_.k; ++i) places_[i] = static_cast<std::int64_t>(static_cast<Key>(entries_[i]));
     }
     write(line);
   }
@@ -111,11 +143,6 @@ class LineSorter {
       if (keys_[i] == static_cast<Key>(~Key{0})) places_[found++] = i;
   }
 
-  void take_first() {
-    std::nth_element(entries_, entries_ + s_.k - 1, entries_ + s_.length);
-    if (s_.sorted) std::sort(entries_, entries_ + s_.k);
-  }
-
   void read_entries() {
     for (long first = 0; first < s_.length; first += keys_at_once) {
       const long n = read_keys(first);
@@ -142,29 +169,48 @@ class LineSorter {
   }
 
   void take_whole() {
+    if constexpr (sizeof(Key) == 8)
+      if (!is_float(s_.dtype)) {
+        const auto [least, largest] = range_of_keys();
+        if (largest - least <= std::numeric_limits<std::uint32_t>::max()) return take_near(least, largest);
+      }
     read_entries();
-    if (!s_.sorted || are_few(s_))
-      take_first();
-    else if (s_.length >= least_radix)
-      sort_by_digits();
-    else
-      std::sort(entries_, entries_ + s_.length);
+    take_in_order(Entries<Entry>{entries_, others_, s_.length}, key_bits);
   }
 
-  /// Least digit first, and each pass keeps the order of the one before. Digits that all keys share are left
-  /// out.
-  void sort_by_digits() {
-    constexpr int bits = 11, digits = 1 << bits;
-    for (int shift = 0; shift < key_bits; shift += bits) {
-      std::array<std::uint32_t, digits> count{};
-      const auto digit = [&](Entry e) { return static_cast<std::size_t>(key_of(e) >> shift) & (digits - 1); };
-      for (long i = 0; i < s_.length; ++i) ++count[digit(entries_[i])];
-      if (count[digit(entries_[0])] == static_cast<std::uint32_t>(s_.length)) continue;
-      std::uint32_t before = 0;
-      for (std::uint32_t& c : count) before += std::exchange(c, before);
-      for (long i = 0; i < s_.length; ++i) others_[count[digit(entries_[i])]++] = entries_[i];
-      std::swap(entries_, others_);
+  /// Integers of 64 bits are mostly numbers of a few: their distances from the least one are short keys.
+  void take_near(Key least, Key largest) {
+    auto* const near = reinterpret_cast<std::uint64_t*>(entries_);
+    for (long first = 0; first < s_.length; first += keys_at_once) {
+      const long n = read_keys(first);
+      for (long i = 0; i < n; ++i)
+        near[first + i] =
+            static_cast<std::uint64_t>(keys_[i] - least) << 32 | static_cast<std::uint64_t>(first + i);
     }
+    take_in_order(Entries<std::uint64_t>{near, near + s_.length, s_.length}, std::bit_width(largest - least));
+  }
+
+  template <class E>
+  void take_in_order(Entries<E> entries, int bits) {
+    if (!s_.sorted || are_few(s_))
+      entries.take_first(s_.k, s_.sorted);
+    else if (s_.length >= least_radix)
+      entries.sort_by_digits(bits);
+    else
+      entries.sort();
+    for (long i = 0; i < s_.k; ++i) {
+      using Place = std::conditional_t<sizeof(E) == 8, std::uint32_t, std::int64_t>;
+      places_[i] = static_cast<std::int64_t>(static_cast<Place>(entries.at[i]));
+    }
+  }
+
+  std::pair<Key, Key> range_of_keys() {
+    Key least = ~Key{0}, largest = 0;
+    for (long first = 0; first < s_.length; first += keys_at_once) {
+      const long n = read_keys(first);
+      for (long i = 0; i < n; ++i) least = std::min(least, keys_[i]), largest = std::max(largest, keys_[i]);
+    }
+    return {least, largest};
   }
 
   void write(long line) const {

@@ -63,6 +63,23 @@ TEST(Sorting, EveryType) {
   for (const DType dtype : {DType::f64, DType::i64, DType::u8}) check_sort(dtype, {4500}, 0);
 }
 
+/// Those that are near each other are sorted by short keys.
+TEST(Sorting, IntegersFarApart) {
+  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t apart :
+       {std::int64_t{1}, std::int64_t{1} << 26, std::int64_t{1} << 27, largest / 20})
+    for (const std::int64_t length : {40, 700}) {
+      Tensor x = random_integers(DType::i64, {3, length}, -20, 20, 5);
+      for_each_index(x.shape(), [&](std::span<const std::int64_t> i) { x.set_int(i, x.get_int(i) * apart); });
+      for (const bool descending : {false, true})
+        expect_same_on(
+            fmt::format("graph g(%x: i64[3,{0}]) {{\n  %1, %2 = sort(%x, axis=1, descending={1}) : "
+                        "i64[3,{0}], i64[3,{0}]\n  return %1, %2\n}}\n",
+                        length, descending),
+            {x}, 0);
+    }
+}
+
 TEST(Sorting, TheFirstFew) {
   for (const std::int64_t length : {8, 128, 500, 4097, 9000})
     for (const std::int64_t k : {1, 5, 8}) check_topk(DType::f32, {2, length}, 1, k);
