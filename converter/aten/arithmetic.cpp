@@ -13,6 +13,7 @@
 #include "ir/ops/activation.h"
 #include "ir/ops/functions.h"
 #include "ir/ops/math.h"
+#include "ir/ops/sort.h"
 #include "ir/ops/working_dtype.h"
 
 namespace tenon::converter {
@@ -282,16 +283,31 @@ Results heaviside(Call& call) {
   const Ref zero = x[0].literal(0);
   return where(equal(x[0], zero), x[1], where(x[0] > zero, x[0].literal(1), zero));
 }
-/// Whether each element is among the others.
+/// Whether each element of x is among the others, which are of its dtype: compared with each of a few, or
+/// looked for among them in order.
+Ref is_among(const Ref& x, const Ref& others) {
+  constexpr std::int64_t few = 256;
+  const Dim count = numel(others.shape());
+  const Ref row = reshape(others, {count});
+  const bool are_many = count.is_known() ? count.value() > few : count.range().min.value_or(0) > 0;
+  if (!are_many || is_bool(x.dtype()) || is_complex(x.dtype())) {
+    Shape column = x.shape();
+    column.push_back(Dim(1));
+    return any(equal(reshape(x, column), row), {static_cast<std::int64_t>(x.rank())});
+  }
+  const Ref sorted = apply_all(Sort{.axis = 0, .stable = false}, std::array{row})[0];
+  const Shape line = {numel(x.shape())};
+  const Ref place = apply(SearchSorted{}, {sorted, reshape(x, line)});
+  const Ref last = dim_value(count, place) - 1.0;
+  const Ref found = index_select(sorted, 0, maximum(minimum(place, last), place.literal(0)));
+  return equal(reshape(found, x.shape()), x);
+}
 Results isin(Call& call) {
   const std::array given = {call.value(call.find("elements") ? "elements" : "element"),
                             call.value(call.find("test_elements") ? "test_elements" : "test_element")};
   call.ignore({"assume_unique"});
   const auto x = promoted(call.build, given);
-  Shape column = x[0].shape();
-  column.push_back(Dim(1));
-  const Ref same = equal(reshape(x[0], column), reshape(x[1], {numel(x[1].shape())}));
-  const Ref found = any(same, {static_cast<std::int64_t>(x[0].rank())});
+  const Ref found = is_among(x[0], x[1]);
   return call.flag("invert", false) ? logical_not(found) : found;
 }
 

@@ -40,6 +40,7 @@ SCRIPTED = {
 # Powers of two and their neighbours, the least and the largest of each type, subnormal numbers, what is no number.
 FREXP = [0.0, -0.0, 1.0, -0.5, 0.99999994, 1.0000001, 2.0**-14, 2.0**-24, 2.0**-126, -(2.0**-149), 2.0**-1022, 2.0**-1074, 65504.0, 3.4028235e38, 1.7976931348623157e308,
          float("inf"), -float("inf"), float("nan")]  # fmt: skip
+MEMBERS = torch.cat([torch.linspace(-1000, 1000, 77).round(), T([0.0, -0.0, float("inf"), float("nan"), 1.5])]).reshape(2, 41)
 
 TRACED = {
     "linspace of ints": (lambda a, b: torch.linspace(a, b, 17, dtype=torch.int64), T(-7), T(91)),
@@ -56,6 +57,8 @@ TRACED = {
     **{f"segment_reduce {r} of rows between offsets": (lambda d, o, r=r: torch.segment_reduce(d, r, offsets=o, axis=0, unsafe=True), x, T([0, 1, 1, 3]))
        for r in ("sum", "max", "prod")},
     **{f"frexp of corners {str(d).removeprefix('torch.')}": (lambda v: torch.frexp(v), torch.tensor(FREXP, dtype=torch.float64).to(d)) for d in (torch.float32, torch.float64, torch.float16)},
+    **{f"isin of many {str(d).removeprefix('torch.')}": (lambda a, b: (torch.isin(a, b), torch.isin(a, b, invert=True), torch.isin(a, b[:3])), MEMBERS.to(d), torch.cat([MEMBERS.flatten()[::3], torch.arange(-900, 900, 2)]).to(d))
+       for d in (torch.float32, torch.float64, torch.int64, torch.int32)},
     **{f"{f.__name__} of less than a window {s}": (lambda x, f=f: f(x, 3, 2, ceil_mode=True), x.reshape(-1)[: s[0] * s[1]].reshape(1, 1, *s))
        for f in (F.max_pool2d, F.avg_pool2d) for s in ((2, 2), (2, 4))},
 }  # fmt: skip
