@@ -253,6 +253,17 @@ show_doubles("erfinv: erfinv(x) / x in sqrt(w) - 3.25, w in [6.25, 16]",
              lambda t: precise_erfinv_share((t + mpf("3.25")) ** 2), mpf("-0.75"), mpf("0.75"), 20)
 show_doubles("erfinv: erfinv(x) / x in sqrt(w) - 5, w in [16, 36.1]",
              lambda t: precise_erfinv_share((t + 5) ** 2), -1, mpf("1.01"), 19)
+
+
+def lgamma_share(t):  # lgamma(x) / ((x - 1) (x - 2)), x = t + 3/2
+    x = t + mpf("1.5")
+    for zero, slope in ((1, mpmath.euler), (2, 1 - mpmath.euler)):
+        if abs(x - zero) < mpf("1e-20"):
+            return slope
+    return mpmath.loggamma(x) / ((x - 1) * (x - 2))
+
+
+show_doubles("lgamma: lgamma(x) / ((x - 1) (x - 2)) in x - 3/2, 3/4 <= x <= 9/4", lgamma_share, mpf("-0.75"), mpf("0.75"), 28)
 show_doubles("pow: (2 artanh(s) - 2 s - 2/3 s^3) / (s^5 ln 2) in s^2, as in log",
              power_series(lambda k: 2 / mpmath.log(2) / (2 * k + 5), 60), 0, farthest**2 + mpf("1e-6"), 8)
 for k in (1, 3):

@@ -1,9 +1,11 @@
 // The error function, its inverse and the gamma function's logarithm and its derivative, in doubles without
 // branches, as those of math_double.h. The coefficients of erf, erfc and erfinv come from fit_math.py.
 //
-// Largest errors, as in math_double.h: erf 1.8 · erfc 4.3 · erfinv 2.5; of floats, lgamma 1.3 for x > 0
+// Largest errors, as in math_double.h: erf 1.8 · erfc 4.3 · erfinv 2.5; lgamma 4 for x > 0
+// (below 0, and digamma: 1e-15 beside their zeros)
 #pragma once
 #include "kernels/cpu/math_double.h"
+#include "kernels/cpu/math_double_angles.h"
 
 namespace tenon::cpu::TENON_ISA {
 
@@ -127,30 +129,60 @@ static TENON_INLINE double double_digamma_of_positive(double x) {
   return double_log(at) - 0.5 * inverse - series - (is_small ? below : 0);
 }
 
-/// lgamma of floats, 0 < a[i] < infinity, by Stirling's series for x >= 8, and by
-/// gamma(x) = gamma(x + 8) / (x (x + 1) ... (x + 7)) below: loops of few conditions, which become vector
-/// code.
-template <long Most>
-static TENON_INLINE void lgamma_of_positive(float* out, const float* a, long n) {
-  double shifted[Most], factors[Most];
-  for (long i = 0; i < n; ++i) {
-    const auto x = static_cast<double>(a[i]);
-    const double product = x * (x + 1) * (x + 2) * (x + 3) * (x + 4) * (x + 5) * (x + 6) * (x + 7);
-    shifted[i] = x < 8 ? x + 8 : x;
-    factors[i] = x < 8 ? product : 1;
+inline constexpr double double_pi = 2 * double_half_pi;
+
+/// From the nearest whole number; of a whole one 0.
+static TENON_INLINE double double_from_whole(double x) { return x - __builtin_rint(x); }
+
+/// The same for every finite x that is 0 or no less than 2^-500 in magnitude: psi(x) = psi(1 - x) - pi /
+/// tan(pi x).
+static TENON_INLINE double double_digamma(double x) {
+  const double rest = double_from_whole(x);
+  const double above = double_digamma_of_positive(x > 0 ? x : 1 - x);
+  const double below = above - double_pi / double_tan(double_pi * rest);
+  const double at_whole = x == 0 ? -1 / x : __builtin_nan("");
+  return x > 0 ? above : rest == 0 ? at_whole : below;
+}
+
+/// lgamma(x) for 3/4 <= x < 9/4, whose zeros are those of its factors.
+static TENON_INLINE double double_lgamma_near(double x) {
+  const double share = double_horner(
+      x - 1.5, -0x1.eee06d087ad6bp-20, 0x1.7ec51f42a97e7p-19, 0x1.7d9428dccb5ap-19, -0x1.2630f80df0a89p-18,
+      -0x1.9254dd67ba2c7p-18, 0x1.37c5d9ba8a49p-17, -0x1.44fa181e321c6p-20, 0x1.0848bdc179238p-19,
+      -0x1.97aae221eedb2p-17, 0x1.4020509a94158p-16, -0x1.b2413b422f511p-16, 0x1.57c3ba599b084p-15,
+      -0x1.16a6807261051p-14, 0x1.bbce9ef8b5317p-14, -0x1.6227c29186117p-13, 0x1.1c6c2346e9a99p-12,
+      -0x1.cb46026fffac7p-12, 0x1.750b5b2612c7ap-11, -0x1.313e85a829eebp-10, 0x1.f814b398e7d35p-10,
+      -0x1.a5035248e5ae5p-9, 0x1.64f0665d8a681p-8, -0x1.34dbda147a9aep-7, 0x1.13342352690c7p-6,
+      -0x1.007aa83cee296p-5, 0x1.01af62a292a75p-4, -0x1.2aed059bd608ap-3, 0x1.eeb95b094c191p-2);
+  return (x - 1) * (x - 2) * share;
+}
+
+/// lgamma(x) for 2^-500 <= x < infinity: above 41/4 by Stirling's series, and below by gamma(x + 1) = x
+/// gamma(x) from where double_lgamma_near has it.
+static TENON_INLINE double double_lgamma_of_positive(double x) {
+  double near = x < 0.75 ? x + 1 : x, factor = x < 0.75 ? x : 1;
+  for (int step = 0; step < 8; ++step) {
+    const bool is_above = near >= 2.25;
+    near = is_above ? near - 1 : near;
+    factor = is_above ? factor * near : factor;
   }
-  for (long i = 0; i < n; ++i) factors[i] = double_log(factors[i]);
-  for (long i = 0; i < n; ++i) {
-    const double x = shifted[i], inverse = 1 / x;
-    const double series = inverse * double_horner(inverse * inverse, 1.0 / 156, -691.0 / 360360, 1.0 / 1188,
-                                                  -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12);
-    constexpr double half_log_two_pi = 0x1.d67f1c864beb5p-1;
-    shifted[i] = (x - 0.5) * double_log(x) - x + half_log_two_pi + series;
-  }
-  for (long i = 0; i < n; ++i) {
-    const auto result = static_cast<float>(shifted[i] - factors[i]);
-    out[i] = a[i] == 1 || a[i] == 2 ? 0 : result;  // its zeros
-  }
+  const bool is_far = x >= 10.25;
+  const double logarithm = double_log(is_far ? x : factor);
+  const double below = double_lgamma_near(near) + (x < 0.75 ? -logarithm : logarithm);
+  const double inverse = 1 / x;
+  const double series = inverse * double_horner(inverse * inverse, 1.0 / 156, -691.0 / 360360, 1.0 / 1188,
+                                                -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12);
+  constexpr double half_log_two_pi = 0x1.d67f1c864beb5p-1;
+  const double far = (x - 0.5) * logarithm - x + (half_log_two_pi + series);
+  return is_far ? far : below;
+}
+
+/// The same for every finite x that is 0 or no less than 2^-500 in magnitude: gamma(x) gamma(1 - x) = pi /
+/// sin(pi x).
+static TENON_INLINE double double_lgamma(double x) {
+  const double above = double_lgamma_of_positive(x > 0 ? x : 1 - x);
+  const double sine = double_sin(double_pi * double_from_whole(x));
+  return x > 0 ? above : double_log(double_pi / __builtin_fabs(sine)) - above;
 }
 
 }  // namespace tenon::cpu::TENON_ISA

@@ -7,14 +7,37 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr long piece = 256;  // numbers, which stay in L1
+constexpr long piece = special_piece_size;
+using Numbers = std::array<double, piece>;
+
+/// Pairs that have vector code are computed together, and the others by themselves.
+void run_pairs(SpecialFunction function, const Numbers& a, const Numbers& b, double* out, long count,
+               double least) {
+  Numbers first, second, found;
+  std::array<long, piece> places;
+  long together = 0;
+  for (long i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i), next = static_cast<std::size_t>(together);
+    if (!has_vector_code(a[at], b[at])) {
+      out[at] = scalar_detail::meaning(function, a[at], b[at]);
+      continue;
+    }
+    first[next] = a[at], second[next] = b[at], places[next] = i;
+    ++together;
+  }
+  if (together == 0) return;
+  special_piece({function, first.data(), second.data(), found.data(), together, least});
+  for (std::size_t i = 0; i < static_cast<std::size_t>(together); ++i) out[places[i]] = found[i];
+}
 
 template <class T>
 void run_piece(const SpecialRun& run, SpecialFunction function, long first, long count) {
-  std::array<double, piece> a, b, out;
+  Numbers a, b, out;
   std::copy_n(static_cast<const T*>(run.a) + first, count, a.begin());
-  if (!special_piece({function, a.data(), out.data(), count})) {
-    std::copy_n(static_cast<const T*>(run.b) + first, count, b.begin());
+  std::copy_n(static_cast<const T*>(run.b) + first, count, b.begin());
+  if (takes_pairs(function)) {
+    run_pairs(function, a, b, out.data(), count, sizeof(T) == sizeof(double) ? 0x1p-53 : 0x1p-32);
+  } else if (!special_piece({.function = function, .a = a.data(), .out = out.data(), .count = count})) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
       out[i] = scalar_detail::meaning(function, a[i], b[i]);
   }

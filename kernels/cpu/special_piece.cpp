@@ -1,4 +1,5 @@
 // Special functions on vectors of doubles: plain loops without branches. Built once per ISA.
+#include "kernels/cpu/math_double_gamma.h"
 #include "kernels/cpu/math_double_special.h"
 #include "kernels/cpu/special.h"
 
@@ -35,6 +36,38 @@ bool ndtri(const SpecialPiece& p) {
   return all(p, [](double x) { return x > 0x1p-52 && x < 1; }) && each(p, double_ndtri<false>);
 }
 
+/// Of 0 < a, x: the series where x < a + 1, else the fraction, which gives the upper function.
+template <bool of_series>
+void gamma_groups(const SpecialPiece& p, const double* scales, bool upper) {
+  double a[gamma_lanes], x[gamma_lanes], found[gamma_lanes];
+  long places[gamma_lanes], count = 0;
+  const auto compute = [&] {
+    for (long i = count; i < gamma_lanes; ++i) a[i] = a[0], x[i] = x[0];
+    of_series ? gamma_series(found, a, x, p.least) : gamma_fraction(found, a, x, p.least);
+    for (long i = 0; i < count; ++i) {
+      const double share = scales[places[i]] * found[i];
+      p.out[places[i]] = upper == of_series ? 1 - share : share;
+    }
+    count = 0;
+  };
+  for (long i = 0; i < p.count; ++i) {
+    if ((p.b[i] < p.a[i] + 1) != of_series) continue;
+    a[count] = p.a[i], x[count] = p.b[i], places[count] = i;
+    if (++count == gamma_lanes) compute();
+  }
+  if (count > 0) compute();
+}
+bool incomplete_gamma(const SpecialPiece& p, bool upper) {
+  double scales[special_piece_size];
+  for (long i = 0; i < p.count; ++i) {
+    const double a = p.a[i], x = p.b[i];
+    scales[i] = double_exp(a * double_log(x) - x - double_lgamma_of_positive(a));
+  }
+  gamma_groups<true>(p, scales, upper);
+  gamma_groups<false>(p, scales, upper);
+  return true;
+}
+
 }  // namespace
 
 bool special_piece(const SpecialPiece& p) {
@@ -44,6 +77,8 @@ bool special_piece(const SpecialPiece& p) {
     case SpecialFunction::i1: return bessel_i<1, false>(p);
     case SpecialFunction::i1e: return bessel_i<1, true>(p);
     case SpecialFunction::ndtri: return ndtri(p);
+    case SpecialFunction::gammainc: return incomplete_gamma(p, false);
+    case SpecialFunction::gammaincc: return incomplete_gamma(p, true);
     default: return false;
   }
 }

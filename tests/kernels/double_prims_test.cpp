@@ -92,11 +92,45 @@ TEST_P(DoublePrims, DigammaIsAccurate) {
     const long double exact = exact_digamma(narrow[i]);
     EXPECT_LE(std::fabs(of_floats[i] - exact), 0x1p-23L * std::fabs(exact) + 0x1p-50L) << narrow[i];
   }
+  std::uniform_real_distribution<double> below(-30, 0);
+  std::vector<double> negative = {-1e-300, -0.5, -3, -1e10, -1e300};
+  for (int i = 0; i < 10'000; ++i) negative.push_back(below(random));
+  const std::vector<double> of_negative = run_unary(Prim::digamma, negative);
+  for (std::size_t i = 0; i < negative.size(); ++i) {
+    const long double whole = std::rint(negative[i]), rest = negative[i] - whole,
+                      pi = std::numbers::pi_v<long double>;
+    if (rest == 0) {
+      EXPECT_TRUE(std::isnan(of_negative[i])) << negative[i];
+      continue;
+    }
+    const long double exact =
+        exact_digamma(1 - static_cast<long double>(negative[i])) - pi / std::tan(pi * rest);
+    EXPECT_LE(std::fabs(of_negative[i] - exact), 0x1p-49L * std::max(4.0L, std::fabs(exact))) << negative[i];
+  }
   const std::vector<double> special = {0.0, -0.0, -1.0, -0.5, inf, std::nan(""), 3.0};
   const std::vector<double> of_special = run_unary(Prim::digamma, special);
   for (std::size_t i = 0; i < special.size(); ++i)
     EXPECT_LE(ulps(of_special[i], static_cast<long double>(apply<double>(Prim::digamma, special[i]))), 4)
         << special[i];
+}
+
+TEST_P(DoublePrims, LogarithmsOfTheGammaFunctionAreAccurate) {
+  std::mt19937_64 random(8);
+  std::uniform_real_distribution<double> exponent(-60, 60), near(0, 12), below(-30, 0);
+  std::vector<double> x = {
+      1, 2, 0x1p-501, 1e300, 2.6e305, 0.75, 2.25, 10.25, 0.9999999999999999, 2.0000000000000004};
+  for (int i = 0; i < 50'000; ++i) x.push_back(i % 2 ? std::exp2(exponent(random)) : near(random));
+  const std::vector<double> y = run_unary(Prim::lgamma, x);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    EXPECT_LE(ulps(y[i], std::lgamma(static_cast<long double>(x[i]))), 4) << x[i];
+  std::vector<double> others = {0.0, -0.0, -1.0, -7.0, -1e300, -1e-310, -0.5, inf, -inf, std::nan("")};
+  for (int i = 0; i < 10'000; ++i) others.push_back(below(random));
+  const std::vector<double> of_others = run_unary(Prim::lgamma, others);
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const double exact = std::lgamma(others[i]);
+    if (of_others[i] == exact || (std::isnan(exact) && std::isnan(of_others[i]))) continue;
+    EXPECT_LE(std::fabs(of_others[i] - exact), 1e-14 * std::max(1.0, std::fabs(exact))) << others[i];
+  }
 }
 
 TEST_P(DoublePrims, PowersOfDoublesAreAccurate) {

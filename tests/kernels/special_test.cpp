@@ -64,6 +64,23 @@ TEST_P(Specials, QuantilesOfTheNormalDistribution) {
   }
 }
 
+TEST_P(Specials, IncompleteGammaFunctions) {
+  std::vector<double> a, x;
+  for (int i = 0; i < 3000; ++i) {
+    a.push_back(std::exp2(-8 + i % 157 / 10.0));
+    x.push_back(a.back() * std::exp2(-6 + i % 101 / 10.0));
+  }
+  for (const double special : {0.0, -1.0, 1e-300, 150.0, 1e5, 1e9, HUGE_VAL, std::nan("")})
+    for (const double other : {0.0, 0.5, 3.0, 151.0, 2e5, HUGE_VAL, std::nan("")}) {
+      a.push_back(special), x.push_back(other);
+      a.push_back(other), x.push_back(special);
+    }
+  for (const auto f : {SpecialFunction::gammainc, SpecialFunction::gammaincc}) {
+    check(f, a, x, 2e-13);  // exponents of up to 1000 are rounded
+    check(f, std::vector<float>(a.begin(), a.end()), std::vector<float>(x.begin(), x.end()), 1e-7);
+  }
+}
+
 TEST_P(Specials, FunctionsWithoutVectorCode) {
   const std::vector<float> x = {0.5f, 1.5f, 2.5f, 3.5f}, n = {0, 1, 2, 3};
   check(SpecialFunction::hermite_h, x, n, 1e-7);
