@@ -16,6 +16,8 @@ class Chains : LoopPatterns {
         by_rows_(mode == LoopMode::rows),
         rounds_(std::ranges::any_of(program.code.instructions,
                                     [&](const Instruction& i) { return is_rounding(program, i); })) {
+    for (Reg r = 0; r < static_cast<Reg>(program.code.instructions.size()); ++r)
+      widths_.push_back(width_of(r));
     // A difference whose squares are summed is computed there once more, and not read from a register.
     for (const Instruction& i : program.code.instructions)
       if (i.op == LoopOp::reduce && is_sum_of_squared_differences(i))
@@ -44,6 +46,7 @@ class Chains : LoopPatterns {
                       &Chains::select_by_abs, &Chains::select_by_test, &Chains::sub_clamp, &Chains::normalize,
                       &Chains::sub_mul_add, &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::abs_sub,
                       &Chains::cube, &Chains::mul_mul, &Chains::clamp);
+    if (is_integral(root.type) && is_test_as_wide_as_values(r)) return select_by_test(r);
     return clamp(r);
   }
 
@@ -105,7 +108,7 @@ class Chains : LoopPatterns {
     return found ? fused(Fused::leaky_relu, found->x, found->slope) : std::nullopt;
   }
   Match select_by_test(Reg r) const {  // select(a < b, c, d), of values of one type
-    if (!is(r, Prim::select)) return std::nullopt;
+    if (!is_select(r)) return std::nullopt;
     const auto& [condition, yes, no] = at(r).args;
     const Instruction& test = at(condition);
     if (test.op != LoopOp::prim || program_.type_of(test.args[0]) != at(r).type) return std::nullopt;
@@ -124,6 +127,25 @@ class Chains : LoopPatterns {
       default: return std::nullopt;
     }
   }
+  /// Bytes of the widest integers in memory that r is made of; 0: of none.
+  std::size_t width_of(Reg r) const {
+    const Instruction& i = at(r);
+    if (i.op == LoopOp::load || i.op == LoopOp::gather)
+      return size_of(program_.code.operands[index(i.operand)].dtype);
+    std::size_t width = i.op == LoopOp::reduce ? sizeof(std::int64_t) : 0;
+    if (i.op == LoopOp::prim)
+      for (int a = 0; a < arg_count(i); ++a) width = std::max(width, widths_[index(i.args[index(a)])]);
+    return width;
+  }
+  /// Is r a select by a test of integers that need no other width than the values?
+  bool is_test_as_wide_as_values(Reg r) const {
+    if (!is_select(r)) return false;
+    const Instruction& root = at(r);
+    const std::size_t tested = widths_[index(root.args[0])];
+    const std::size_t values = std::max(widths_[index(root.args[1])], widths_[index(root.args[2])]);
+    return tested == values || values == 0;
+  }
+  bool is_select(Reg r) const { return at(r).op == LoopOp::prim && at(r).prim == Prim::select; }
   bool tests(Reg r, Prim p) const { return at(r).op == LoopOp::prim && at(r).prim == p && uses(r) == 1; }
   Match huber(Reg r) const {  // x * x * d where x < c (or <=), else x - e, of x = |a - b|
     if (!is(r, Prim::select)) return std::nullopt;
@@ -315,6 +337,7 @@ class Chains : LoopPatterns {
     return node;
   }
 
+  std::vector<std::size_t> widths_;
   std::vector<bool> varies_;
   bool by_rows_;
   bool rounds_;

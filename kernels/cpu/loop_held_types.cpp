@@ -169,6 +169,8 @@ class Chooser {
   }
   bool is_select(Reg r) const { return at(r).prim == Prim::select && nodes_[index(r)].fused < 0; }
   bool is_clamp(Reg r) const { return nodes_[index(r)].fused == static_cast<int>(Fused::clamp); }
+  /// By a test of values of the same type: select(arg 0, arg 1 are tested, arg 2, arg 3).
+  bool is_select_by_test(Reg r) const { return nodes_[index(r)].fused >= static_cast<int>(Fused::select_lt); }
   Range range(Reg r) const { return ranges_[index(r)]; }
   Range range_of_operands(Reg r) const {
     const int first = is_select(r) ? 1 : 0;
@@ -192,6 +194,7 @@ class Chooser {
     if (is_clamp(r))
       return range_of(Prim::min, range_of(Prim::max, range(i.args[0]), range(i.args[1])), range(i.args[2]));
     if (is_select(r)) return range_of_operands(r);
+    if (is_select_by_test(r)) return hull(range(arg(r, 2)), range(arg(r, 3)));
     if (i.prim != Prim::cast)
       return range_of(i.prim, range(i.args[0]), i.args[1] < 0 ? Range{0, 0} : range(i.args[1]));
     const Range target = range_of(i.type);
@@ -215,7 +218,7 @@ class Chooser {
       const auto raised = common_rounded(i.args[0], i.args[1]);
       return raised && raised == common_rounded(i.args[0], i.args[2]) ? raised : std::nullopt;
     }
-    if (n.fused >= static_cast<int>(Fused::select_lt)) return common_rounded(i.args[2], n.more[0]);
+    if (is_select_by_test(r)) return common_rounded(i.args[2], n.more[0]);
     if (n.fused >= 0)
       return n.fused == static_cast<int>(Fused::relu) ? rounded_[index(i.args[0])] : std::nullopt;
     switch (i.prim) {
@@ -320,6 +323,10 @@ class Chooser {
 
   void choose_prim(Reg r) {
     LoopNode& n = node(r);
+    if (is_select_by_test(r) && is_integer(r)) {
+      n.held = n.operands = narrowest(range_of_operands(r));
+      return demand_operands(r, DType::i64);
+    }
     const Prim p = is_clamp(r) ? Prim::min : at(r).prim;
     if (n.fused >= 0 && !is_clamp(r)) return;
     if (p == Prim::cast) return choose_cast(r);

@@ -12,11 +12,9 @@ TENON_PER_ISA(SimdOpsOfIsa, loop_simd_ops, simd_ops_of_isa)
 using OpOfType = OpFn(Prim, DType);
 TENON_PER_ISA(OpOfType, loop_op_of_type, op_of_type)
 TENON_PER_ISA(OpOfType, loop_lanes_op, op_of_lanes)
-using ClampOp = OpFn(DType);
-TENON_PER_ISA(ClampOp, loop_clamp_op, clamp_of_type)
-TENON_PER_ISA(ClampOp, loop_lanes_clamp, clamp_of_lanes)
-using DoubleChain = OpFn(Fused);
-TENON_PER_ISA(DoubleChain, loop_fused_op_of_f64, fused_of_f64)
+using FusedOp = OpFn(Fused, DType);
+TENON_PER_ISA(FusedOp, loop_fused_op_of_type, fused_op_of_type)
+TENON_PER_ISA(FusedOp, loop_lanes_fused_op, fused_op_of_lanes)
 using CastOp = OpFn(DType, DType);
 TENON_PER_ISA(CastOp, loop_cast_op, cast_of_types)
 using FoldOps = ReduceOps(Reduce, DType);
@@ -41,11 +39,8 @@ OpFn loop_op(Prim p, DType type) {
 
 OpFn fused_op(Fused f, DType type) {
   if (type == DType::f32) return simd_ops().fused[static_cast<int>(f)];
-  if (f == Fused::clamp && type != DType::f64) {
-    const OpFn clamp = clamp_of_lanes(type);
-    return clamp != nullptr ? clamp : clamp_of_type(type);
-  }
-  const OpFn op = type == DType::f64 ? fused_of_f64(f) : nullptr;
+  const OpFn simd = fused_op_of_lanes(f, type);
+  const OpFn op = simd != nullptr ? simd : fused_op_of_type(f, type);
   TENON_CHECK(op != nullptr);
   return op;
 }

@@ -66,7 +66,8 @@ using TransferFn = void (*)(const Transfer&);
 TransferFn load_op(DType dtype);
 TransferFn store_op(DType dtype);
 
-/// Loops over chains of primitives that are worth one pass: of f32; some of f64, too, and clamp of any type.
+/// Loops over chains of primitives that are worth one pass: of f32; some of f64, too, clamp of any
+/// type, and selects of integers.
 enum class Fused {
   mul_add,       // a * b + c
   mul_sub,       // a * b - c

@@ -289,12 +289,19 @@ OpFn loop_lanes_op(Prim p, DType type) {
     default: return nullptr;
   }
 }
-OpFn loop_lanes_clamp(DType type) {
-  if (type == DType::i64) return &ternary<Clamped, NumbersOf<std::int64_t>>;
-  return type == DType::i8 ? &ternary<Clamped, SignedBytes> : nullptr;
-}
+namespace {
 
-OpFn loop_fused_op_of_f64(Fused f) {
+OpFn fused_op_of_i64(Fused f) {
+  using Numbers = NumbersOf<std::int64_t>;
+  switch (f) {
+    case Fused::clamp: return &ternary<Clamped, Numbers>;
+    case Fused::select_lt: return &quaternary<SelectLt, Numbers>;
+    case Fused::select_le: return &quaternary<SelectLe, Numbers>;
+    case Fused::select_eq: return &quaternary<SelectEq, Numbers>;
+    default: return nullptr;
+  }
+}
+OpFn fused_op_of_f64(Fused f) {
   switch (f) {
     case Fused::mul_add: return &ternary<MulAdd, Doubles>;
     case Fused::mul_sub: return &ternary<MulSub, Doubles>;
@@ -317,6 +324,17 @@ OpFn loop_fused_op_of_f64(Fused f) {
     case Fused::clamp_number: return &quaternary<ClampNumber, Doubles>;
     case Fused::huber_lt: return &quinary<HuberLt, Doubles>;
     case Fused::huber_le: return &quinary<HuberLe, Doubles>;
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+OpFn loop_lanes_fused_op(Fused f, DType type) {
+  switch (type) {
+    case DType::f64: return fused_op_of_f64(f);
+    case DType::i64: return fused_op_of_i64(f);
+    case DType::i8: return f == Fused::clamp ? &ternary<Clamped, SignedBytes> : nullptr;
     default: return nullptr;
   }
 }

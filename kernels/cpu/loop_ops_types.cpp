@@ -1,7 +1,10 @@
 // The loops of every primitive on every type that values are held in, and of casts between them, from the
 // meanings in base/scalar.h: plain loops, which the compiler turns into vector code. Built once per ISA.
+#include <bit>
+
 #include "base/zero_division.h"
 #include "kernels/cpu/loop_pieces.h"
+#include "kernels/cpu/loop_rows.h"
 #include "kernels/cpu/loop_wide_casts.h"
 #include "kernels/cpu/math_double_angles.h"
 #include "kernels/cpu/math_double_error.h"
@@ -54,9 +57,9 @@ TENON_INLINE T value_of(T a) {
     if constexpr (P == Prim::asin) return double_asin(a);
     if constexpr (P == Prim::acos) return double_acos(a);
     if constexpr (P == Prim::atan) return double_atan(a);
-    if constexpr (P == Prim::digamma) return double_digamma_of_positive(a);
   }
   if constexpr (P == Prim::digamma) return static_cast<T>(double_digamma_of_positive(a));
+  if constexpr (P == Prim::lgamma) return static_cast<T>(double_lgamma_of_positive(a));
   if constexpr (!std::is_same_v<T, vd>) return apply<T>(P, a);
 }
 /// Is it a function of vectors of doubles, where these have instructions of their own?
@@ -91,13 +94,13 @@ TENON_INLINE void each_vector(double* out, const double* a, long n) {
 /// Functions whose vector code holds for some operands alone: the others, and their neighbours, take the C
 /// library.
 template <Prim P, class T>
-constexpr bool has_domain = ((P == Prim::sin || P == Prim::cos || P == Prim::tan) &&
-                             std::is_same_v<T, double>) ||
-                            (P == Prim::lgamma && std::is_same_v<T, float>) || P == Prim::digamma;
+constexpr bool has_domain =
+    ((P == Prim::sin || P == Prim::cos || P == Prim::tan) && std::is_same_v<T, double>) || P == Prim::lgamma
+    || P == Prim::digamma;
 template <Prim P, class T>
 TENON_INLINE bool is_in_domain(T a) {
-  if constexpr (P == Prim::lgamma) return (a > 0) & (a < __builtin_inff());
-  if constexpr (P == Prim::digamma) return (a >= 0x1p-500) & (a < __builtin_inf());
+  if constexpr (P == Prim::lgamma || P == Prim::digamma)
+    return ((__builtin_fabs(a) >= 0x1p-500) | (a == 0)) & (__builtin_fabs(a) < __builtin_inf());
   return __builtin_fabs(a) <= largest_double_angle;
 }
 template <Prim P, class T>
@@ -105,6 +108,13 @@ TENON_INLINE bool are_in_domain(const T* a, long n) {
   long outside = 0;
   for (long i = 0; i < n; ++i) outside += is_in_domain<P>(a[i]) ? 0 : 1;
   return outside == 0;
+}
+
+template <class T>
+TENON_INLINE bool are_positive(const T* a, long n) {
+  long others = 0;
+  for (long i = 0; i < n; ++i) others += a[i] > 0 ? 0 : 1;
+  return others == 0;
 }
 
 /// The quotient of integers of up to 32 bits, or of magnitudes up to largest_double_dividend, towards zero:
@@ -126,6 +136,31 @@ TENON_INLINE bool are_divided_by_doubles(const std::int64_t* a, const std::int64
   for (long i = 0; i < n; ++i) large |= is_large(a[i]) | is_large(b[i]);
   return large == 0;
 }
+/// a[i] to the b[i] >= 0, which wraps around: all take the steps of the largest exponent, without a branch.
+template <class T>
+TENON_INLINE void powers_of_integers(T* out, const T* a, const T* b, long n, int steps) {
+  using U = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  constexpr long most = piece_columns(sizeof(T));
+  U squares[most], results[most];
+  for (long i = 0; i < n; ++i) squares[i] = static_cast<U>(a[i]), results[i] = 1;
+  for (int step = 0; step < steps; ++step)
+    for (long i = 0; i < n; ++i) {
+      results[i] *= (static_cast<U>(b[i]) >> step & 1) != 0 ? squares[i] : 1;
+      squares[i] *= squares[i];
+    }
+  for (long i = 0; i < n; ++i) out[i] = static_cast<T>(results[i]);
+}
+/// The bits of the largest of them; -1 if one is negative.
+template <class T>
+TENON_INLINE int steps_of_exponents(const T* b, long n) {
+  T least = 0, largest = 0;
+  for (long i = 0; i < n; ++i) {
+    least = b[i] < least ? b[i] : least;
+    largest = b[i] > largest ? b[i] : largest;
+  }
+  return least < 0 ? -1 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(largest)));
+}
+
 /// Products that are added without being rounded make the rest of a division of doubles exact, where the
 /// quotient, cut, is a whole number that is right or by one too large.
 template <Prim P, class T>
@@ -195,14 +230,37 @@ TENON_INLINE T value_of(T a, T b) {
   return apply<T>(P, a, b);
 }
 
-/// A product, which is vector code of bytes.
 template <class T>
+constexpr bool is_narrow_integer = std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < 4;
+
+/// Of narrow integers by one number, as a product or in 16 bits: these are vector code.
+template <Prim P, class T>
 void shift_by_one_number(const OpArgs& args) {
-  const auto factor = apply<T>(Prim::shift_left, T(1), *static_cast<const T*>(args.in[1]));
-  for_each_piece<T, T>(args, [=](T* out, const T* a, long n) {
-    TENON_NO_OVERLAP
-    for (long i = 0; i < n; ++i) out[i] = static_cast<T>(a[i] * factor);
-  });
+  const T by = *static_cast<const T*>(args.in[1]);
+  if constexpr (P == Prim::shift_left) {
+    const auto factor = apply<T>(Prim::shift_left, T(1), by);
+    for_each_piece<T, T>(args, [=](T* out, const T* a, long n) {
+      TENON_NO_OVERLAP
+      for (long i = 0; i < n; ++i) out[i] = static_cast<T>(a[i] * factor);
+    });
+  } else {
+    const int all = 15, places = by < 0 || by > all ? all : by;
+    for_each_piece<T, T>(args, [=](T* out, const T* a, long n) {
+      TENON_NO_OVERLAP
+      for (long i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<std::int16_t>(a[i]) >> places);
+    });
+  }
+}
+/// Narrow integers by as many places each: numbers of 32 bits have an instruction for it.
+template <class T>
+TENON_INLINE void shift_right_in_32_bits(T* out, const T* a, const T* b, long n) {
+  std::int32_t numbers[piece_columns(sizeof(T))];
+  for (long i = 0; i < n; ++i) numbers[i] = a[i];
+  for (long i = 0; i < n; ++i) {
+    const std::int32_t by = b[i];
+    numbers[i] >>= by < 0 || by > 31 ? 31 : by;
+  }
+  for (long i = 0; i < n; ++i) out[i] = static_cast<T>(numbers[i]);
 }
 
 template <Prim P, class T>
@@ -213,12 +271,14 @@ void loop(const OpArgs& args) {
     for_each_piece<Out, First, T, T>(
         args, [](Stored<Out>* out, const Stored<First>* a, const Stored<T>* b, const Stored<T>* c, long n) {
           TENON_NO_OVERLAP
-          for (long i = 0; i < n; ++i)
-            out[i] = static_cast<Stored<T>>(static_cast<T>(a[i] != 0 ? b[i] : c[i]));
+          for (long i = 0; i < n; ++i) {
+            const Stored<T> yes = b[i], no = c[i];  // both are read, so that there is no branch
+            out[i] = static_cast<Stored<T>>(static_cast<T>(a[i] != 0 ? yes : no));
+          }
         });
   } else if constexpr (arity(P) == 2) {
-    if constexpr (P == Prim::shift_left && sizeof(T) == 1 && !std::is_same_v<T, bool>)
-      if (args.splat[1] && args.rows == 1) return shift_by_one_number<T>(args);
+    if constexpr ((P == Prim::shift_left || P == Prim::shift_right) && is_narrow_integer<T>)
+      if (args.splat[1] && args.rows == 1) return shift_by_one_number<P, T>(args);
     for_each_piece<Out, T, T>(args, [](Stored<Out>* out, const Stored<T>* a, const Stored<T>* b, long n) {
       if constexpr (std::is_integral_v<T> && divides(P)) {
         bool divided_by_zero = false;
@@ -233,6 +293,11 @@ void loop(const OpArgs& args) {
           return;
         }
       }
+      if constexpr (P == Prim::shift_right && is_narrow_integer<T>)
+        return shift_right_in_32_bits(out, a, b, n);
+      if constexpr (P == Prim::pow && std::is_integral_v<T> && !std::is_same_v<T, bool>)
+        if (const int steps = steps_of_exponents(b, n); steps >= 0)
+          return powers_of_integers(out, a, b, n, steps);
       if constexpr (has_exact_rests<P, T>) {
         if (have_exact_rests(a, b, n)) {
           TENON_NO_OVERLAP
@@ -252,8 +317,15 @@ void loop(const OpArgs& args) {
           return;
         }
       }
-      if constexpr (P == Prim::lgamma && std::is_same_v<T, float>)
-        return lgamma_of_positive<piece_columns(sizeof(float))>(out, a, n);
+      if constexpr (P == Prim::lgamma || P == Prim::digamma)
+        if (!are_positive(a, n)) {
+          TENON_NO_OVERLAP
+          for (long i = 0; i < n; ++i) {
+            const auto x = static_cast<double>(a[i]);
+            out[i] = static_cast<Stored<Out>>(P == Prim::lgamma ? double_lgamma(x) : double_digamma(x));
+          }
+          return;
+        }
       if constexpr (std::is_same_v<T, double> && has_vectors(P)) return each_vector<P>(out, a, n);
       if constexpr (P == Prim::erfinv && std::is_same_v<T, double>) return erfinv_of_doubles(out, a, n);
       TENON_NO_OVERLAP
@@ -296,6 +368,15 @@ void clamp_loop(const OpArgs& args) {
         TENON_NO_OVERLAP
         for (long i = 0; i < n; ++i) out[i] = clamped<T>(a[i], low[i], high[i]);
       });
+}
+
+template <class Select, class T>
+void select_loop(const OpArgs& args) {
+  using S = Stored<T>;
+  for_each_piece<T, T, T, T, T>(args, [](S* out, const S* a, const S* b, const S* c, const S* d, long n) {
+    TENON_NO_OVERLAP
+    for (long i = 0; i < n; ++i) out[i] = Select::run(a[i], b[i], c[i], d[i]);
+  });
 }
 
 struct LoopsOfType {
@@ -383,8 +464,17 @@ OpFn loop_op_of_type(Prim p, DType type) {
       type, [&](auto tag) { return loops<typename decltype(tag)::type>.prim[static_cast<std::size_t>(p)]; });
 }
 
-OpFn loop_clamp_op(DType type) {
-  return dispatch_held(type, [](auto tag) -> OpFn { return &clamp_loop<typename decltype(tag)::type>; });
+OpFn loop_fused_op_of_type(Fused f, DType type) {
+  return dispatch_held(type, [&](auto tag) -> OpFn {
+    using T = typename decltype(tag)::type;
+    if (f == Fused::clamp) return &clamp_loop<T>;
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      if (f == Fused::select_lt) return &select_loop<SelectLt, T>;
+      if (f == Fused::select_le) return &select_loop<SelectLe, T>;
+      if (f == Fused::select_eq) return &select_loop<SelectEq, T>;
+    }
+    return nullptr;
+  });
 }
 
 OpFn loop_cast_op(DType from, DType to) {
