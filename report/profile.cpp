@@ -145,8 +145,8 @@ std::vector<StepRow> step_rows(const Plan& plan, std::span<const double> ms,
     row.gflops = row.flops * per_ms;
     row.gbs = row.bytes * per_ms;
     if (peak) {
-      row.roofline = row.ms > 0 ? least_ms(*peak, row.flops, row.bytes) / row.ms : 0;
-      row.memory_bound = bound_by_memory(*peak, row.flops, row.bytes);
+      row.roofline = row.ms > 0 ? least_ms(*peak, row.features.arithmetic, row.flops, row.bytes) / row.ms : 0;
+      row.memory_bound = bound_by_memory(*peak, row.features.arithmetic, row.flops, row.bytes);
     }
     for (std::size_t o = 0; node && o < node->num_outputs(); ++o)
       if (node->output(o)->origin >= 0) row.origins.push_back(node->output(o)->origin);

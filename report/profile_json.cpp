@@ -36,6 +36,7 @@ ordered_json to_json(const MachineInfo& m) {
     return m.peak ? ordered_json((*m.peak).*rate) : ordered_json();
   };
   out["peak_gflops"] = peak(&Peak::gflops);
+  out["peak_gflops_of"] = m.peak ? own_rates(*m.peak) : ordered_json();
   out["peak_gbs"] = peak(&Peak::gbs);
   out["l2_gbs"] = peak(&Peak::l2_gbs);
   out["l3_gbs"] = peak(&Peak::l3_gbs);
@@ -70,6 +71,7 @@ ordered_json to_json(const StepRow& s) {
   ordered_json out{{"index", s.index},   {"name", s.name},       {"op", s.op},         {"kernel", s.kernel},
                    {"module", s.module}, {"modules", s.modules}, {"ms", s.ms},         {"share", s.share},
                    {"flops", s.flops},   {"bytes", s.bytes},     {"gflops", s.gflops}, {"gbs", s.gbs}};
+  out["arithmetic"] = name(s.features.arithmetic);
   out["roofline"] = s.roofline ? ordered_json(*s.roofline) : ordered_json();
   out["predicted_ms"] = s.predicted ? ordered_json(s.predicted->ms) : ordered_json();
   out["slow"] = is_slow(s);

@@ -2,6 +2,7 @@
 #include "report/profile_text.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -43,13 +44,27 @@ std::string sizes_text(const Bindings& sizes) {
   return text;
 }
 
+// In which most of the operations are.
+ArithmeticKind main_arithmetic(const ProfileReport& p) {
+  std::array<double, arithmetic_kinds.size()> flops{};
+  for (const StepRow& s : p.steps) flops[static_cast<std::size_t>(s.features.arithmetic)] += s.flops;
+  return arithmetic_kinds[static_cast<std::size_t>(std::ranges::max_element(flops) - flops.begin())];
+}
+
+// ", 208 in bf16", where that is another rate than that of ordinary lanes.
+std::string main_rate(const ProfileReport& p) {
+  const ArithmeticKind a = main_arithmetic(p);
+  const double rate = p.machine.peak->gflops_of(a);
+  return rate == p.machine.peak->gflops ? "" : fmt::format(", {:.0f} in {}", rate, name(a));
+}
+
 std::string header(const ProfileReport& p) {
   const bool on_cpu = !p.machine.isa.empty();
   std::string text = fmt::format("{} on {}, {}{}", p.model.path, p.device,
                                  on_cpu ? counted(p.threads, "thread") + " of " : "", p.machine.cpu);
   if (p.machine.peak)
-    text += fmt::format(" ({}{:.0f} GFLOP/s, {:.1f} GB/s)", on_cpu ? p.machine.isa + ": " : "",
-                        p.machine.peak->gflops, p.machine.peak->gbs);
+    text += fmt::format(" ({}{:.0f} GFLOP/s{}, {:.1f} GB/s)", on_cpu ? p.machine.isa + ": " : "",
+                        p.machine.peak->gflops, main_rate(p), p.machine.peak->gbs);
   text += "\n";
   for (const auto& input : p.model.inputs) text += fmt::format("  {}: {}", input.name, input.type);
   if (!p.run.sizes.empty()) text += "  with " + sizes_text(p.run.sizes);

@@ -50,8 +50,8 @@ std::vector<StepPart> parts_of(const Plan& plan, std::size_t step, const Peak& p
   double sum = 0;
   for (std::size_t i = 0; i < group.members().size(); ++i) {
     const Node& member = *group.members()[i];
-    parts.push_back(
-        {module(member), std::string(member.op().name()), least_ms(peak, flops(member), moved[i])});
+    parts.push_back({module(member), std::string(member.op().name()),
+                     least_ms(peak, plan.steps[step]->info.arithmetic, flops(member), moved[i])});
     sum += parts.back().share;
   }
   for (StepPart& p : parts) p.share = sum > 0 ? p.share / sum : 1 / static_cast<double>(parts.size());

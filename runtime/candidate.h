@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/peak.h"
 #include "kernels/schedule.h"
 #include "runtime/layout.h"
 
@@ -23,6 +24,8 @@ struct Work {
   std::int64_t rows = 1;     // output pixels, queries, rows of a reduction
   std::int64_t columns = 1;  // output channels, row lengths
   std::int64_t depth = 1;    // what is summed for one element
+  /// Of its multiply-adds; none: that of the result's dtype (arithmetic.h).
+  std::optional<ArithmeticKind> arithmetic = {};
 };
 
 /// What is known of a candidate without running it.

@@ -15,6 +15,7 @@ void describe(Step& both, const Step& first, Step& second) {
   both.info.kernel = kernel;
   both.info.op += ", " + second.info.op;
   if (second.info.kind == StepKind::kernel) both.info.kind = StepKind::kernel;
+  if (second.info.flops > first.info.flops) both.info.arithmetic = second.info.arithmetic;
   both.info.flops += second.info.flops;
   both.info.bytes += second.info.bytes;
   both.reads = first.reads;

@@ -16,6 +16,7 @@
 #include "ir/ops/logic.h"
 #include "ir/ops/shape.h"
 #include "runtime/arena.h"
+#include "runtime/arithmetic.h"
 #include "runtime/buffer_uses.h"
 #include "runtime/byte_images.h"
 #include "runtime/calls/prologue.h"
@@ -341,6 +342,7 @@ Planner::Lowered Planner::lower(Node& node) {
   taken.kernel = scheduled(taken.kernel, decision.schedule);
   kernel_ = taken.kernel;
   schedule_ = decision.schedule;
+  arithmetic_ = taken.work.arithmetic;
   const std::size_t splits_before = taken.splits_before, number = plan_->choices.size();
   plan_->choices.push_back(std::move(choice));
   if (splits_before == 0) {
@@ -451,6 +453,8 @@ void Planner::emit(std::unique_ptr<Step> step, const Node& node, std::vector<Pla
   if (step->info.kernel.empty()) step->info.kernel = kernel_;
   step->schedule = schedule_;
   if (step->info.flops == 0) step->info.flops = flops(node);
+  const DType dtype = node.num_outputs() > 0 ? node.output(0)->dtype() : DType::f32;
+  step->info.arithmetic = arithmetic_.value_or(arithmetic_of(dtype));
   add(std::move(step), &node, std::move(reads), std::move(writes));
 }
 

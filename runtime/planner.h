@@ -81,8 +81,8 @@ class Planner {
   /// Adds a step on behalf of the node that is being planned, which computes none of its results.
   void prepare(std::unique_ptr<Step> step, std::vector<PlannedTensor> reads,
                std::vector<PlannedTensor> writes);
-  /// Adds the step that computes a node. Its kernel and schedule are the candidate's unless the step names
-  /// another kernel, its operations are the node's unless the step counts its own.
+  /// Adds the step that computes a node. Its kernel, schedule and arithmetic are the candidate's unless the
+  /// step names another kernel, its operations are the node's unless the step counts its own.
   void emit(std::unique_ptr<Step> step, const Node& node, std::vector<PlannedTensor> reads,
             std::vector<PlannedTensor> writes);
   /// The value where the host reads it: as it lies, or a copy of it in pinned memory.
@@ -131,6 +131,7 @@ class Planner {
   const Node* current_ = nullptr;  // being planned
   std::string kernel_;             // of the candidate that was taken for it
   Schedule schedule_;              // the same
+  std::optional<ArithmeticKind> arithmetic_;
 };
 
 }  // namespace tenon

@@ -8,9 +8,14 @@
 namespace tenon {
 
 /// A step of `flops` operations that moves `bytes` can take no less than this, in milliseconds.
-double least_ms(const Peak&, double flops, double bytes);
+double least_ms(const Peak&, ArithmeticKind, double flops, double bytes);
 /// True when memory, not arithmetic, bounds such a step.
-bool bound_by_memory(const Peak&, double flops, double bytes);
+bool bound_by_memory(const Peak&, ArithmeticKind, double flops, double bytes);
+
+/// {"f64": 52.1, ...}: the rates of arithmetic that has one of its own, by its name.
+nlohmann::ordered_json own_rates(const Peak&);
+/// Reads them. What is no such name or no rate, of another version, changes nothing.
+void put_own_rates(Peak&, const nlohmann::json&);
 
 /// Peaks by hardware (Device::hardware), version of Tenon and number of threads, in one JSON file.
 class RooflineCache {
@@ -26,6 +31,8 @@ class RooflineCache {
   /// Whether the last measurement was disturbed by other programs, which makes a machine look slower: it
   /// should be taken again.
   bool is_disturbed(const Device&, int threads) const;
+  /// Whether the last measurement was one of float32 alone, as an earlier version took it.
+  bool lacks_rates(const Device&, int threads) const;
   /// Measures and keeps the best of this and earlier measurements. A file that cannot be written is no error:
   /// the next run measures again.
   Peak measure(const Device&, int threads) const;

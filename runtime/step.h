@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/source.h"
+#include "kernels/peak.h"
 #include "kernels/schedule.h"
 #include "runtime/buffers.h"
 
@@ -28,7 +29,8 @@ struct StepInfo {
   std::string kernel;  // "winograd6+relu", "gemm", "loop"
   Source source;
   double flops = 0;
-  double bytes = 0;  // read and written
+  ArithmeticKind arithmetic = ArithmeticKind::lanes;  // of most of these
+  double bytes = 0;                                   // read and written
 };
 
 /// Immutable once planned; run() may be called from several threads at once on different frames.

@@ -2,8 +2,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <set>
 #include <thread>
 
@@ -31,19 +33,27 @@ int show_roofline(bool json) {
   Progress progress;
   const RooflineCache cache;
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  Table table({"isa", "threads", "GFLOP/s", "memory GB/s", "L3 GB/s", "L2 GB/s"});
+  constexpr std::array shown{ArithmeticKind::lanes, ArithmeticKind::f32, ArithmeticKind::f64,
+                             ArithmeticKind::bf16, ArithmeticKind::i8};
+  std::vector<std::string> head{"isa", "threads", "GFLOP/s"};
+  for (const ArithmeticKind kind : shown | std::views::drop(1)) head.emplace_back(name(kind));
+  head.insert(head.end(), {"memory GB/s", "L3 GB/s", "L2 GB/s"});
+  Table table(head);
   nlohmann::ordered_json out{{"cpu", cpu_name()}, {"cache", cache.file().string()}};
   for (const cpu::Isa isa : cpu::runnable_isas()) {
     const cpu::ForceIsa forced(isa);
     for (const int threads : std::set<int>{1, cores}) {
       progress.say(fmt::format("measuring {}, {}", cpu::name(isa), counted(threads, "thread")));
       const Peak peak = measured_peak(cache, cpu_device(), threads);
-      const auto number = [](double x) { return fmt::format("{:.1f}", x); };
-      table.add({std::string(cpu::name(isa)), std::to_string(threads), number(peak.gflops), number(peak.gbs),
-                 number(peak.l3_gbs), number(peak.l2_gbs)});
+      std::vector<std::string> row{std::string(cpu::name(isa)), std::to_string(threads)};
+      const auto add = [&](double rate) { row.push_back(fmt::format("{:.1f}", rate)); };
+      for (const ArithmeticKind kind : shown) add(peak.gflops_of(kind));
+      for (const double rate : {peak.gbs, peak.l3_gbs, peak.l2_gbs}) add(rate);
+      table.add(row);
       out["peaks"].push_back({{"isa", cpu::name(isa)},
                               {"threads", threads},
                               {"gflops", peak.gflops},
+                              {"gflops_of", own_rates(peak)},
                               {"gbs", peak.gbs},
                               {"l3_gbs", peak.l3_gbs},
                               {"l2_gbs", peak.l2_gbs}});

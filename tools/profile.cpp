@@ -70,10 +70,11 @@ std::optional<Peak> roofline(const ProfileVerb& o, Progress& progress) {
   if (o.no_roofline) return std::nullopt;
   const RooflineCache cache;
   const Device& device = o.model.on.device();
-  const auto kept = cache.find(device, o.model.threads);
-  if (kept && !cache.is_disturbed(device, o.model.threads)) return kept;
+  const int threads = o.model.threads;
+  const auto kept = cache.find(device, threads);
+  if (kept && !cache.is_disturbed(device, threads) && !cache.lacks_rates(device, threads)) return kept;
   progress.say("measuring what this machine can do");
-  return measured_peak(cache, device, o.model.threads);
+  return measured_peak(cache, device, threads);
 }
 
 /// Every combination of the sizes given: options with one size for each symbol.

@@ -17,26 +17,27 @@ using Clock = std::chrono::steady_clock;
 constexpr long l2_floats = 64 << 10;
 constexpr long l3_floats = 1 << 20;
 long memory_floats(const ThreadPool& pool) { return std::min(16L << 20, (512L << 20) / pool.threads()); }
-constexpr double seconds_each = 0.1;
+constexpr double seconds_each = 0.1, seconds_of_other_arithmetic = 0.05;
 constexpr int least_runs = 3;
 
-/// The best rate of body(worker's number) on every thread at once; it returns what it did.
-double best_rate(ThreadPool& pool, FunctionRef<double(long)> body) {
+/// The best rate of body(worker's number) on every thread at once; it returns what it did, 0 where it cannot.
+double best_rate(ThreadPool& pool, FunctionRef<double(long)> body, double seconds = seconds_each) {
   const ThreadPool::Run spinning(pool);
   double best = 0;
   const auto begin = Clock::now();
   const auto seconds_since = [](Clock::time_point t) {
     return std::chrono::duration<double>(Clock::now() - t).count();
   };
-  for (int run = 0; run < least_runs || seconds_since(begin) < seconds_each; ++run) {
+  for (int run = 0; run < least_runs || seconds_since(begin) < seconds; ++run) {
     std::vector<double> done(static_cast<std::size_t>(pool.threads()));
     const auto start = Clock::now();
     pool.parallel_for(pool.threads(),
                       [&](long chunk, int) { done[static_cast<std::size_t>(chunk)] = body(chunk); });
-    const double seconds = seconds_since(start);
+    const double took = seconds_since(start);
     double sum = 0;
     for (const double d : done) sum += d;
-    best = std::max(best, sum / seconds * 1e-9);
+    if (sum == 0) return 0;
+    best = std::max(best, sum / took * 1e-9);
   }
   return best;
 }
@@ -62,14 +63,29 @@ double triad_gbs(ThreadPool& pool, std::span<float> data) {
   });
 }
 
+void measure_other_arithmetic(Peak& peak, ThreadPool& pool) {
+  const auto rate = [&](const PerIsa<MultiplyAdds>& chains) {
+    return best_rate(
+        pool, [&](long) { return chains(); }, seconds_of_other_arithmetic);
+  };
+  using enum ArithmeticKind;
+  constexpr double products_of_pieces = 6;  // float_pieces.h
+  const double unit = rate(unit_pair_chains);
+  peak.own_gflops(f64) = rate(double_chains);
+  peak.own_gflops(f32) = std::max(peak.gflops, unit / products_of_pieces);
+  peak.own_gflops(bf16) = std::max({peak.gflops, rate(pair_chains), unit});
+  peak.own_gflops(i8) = std::max({peak.gflops, rate(byte_chains), rate(unit_byte_chains)});
+}
+
 }  // namespace
 
 double measure_gflops(ThreadPool& pool) {
-  return best_rate(pool, [](long) { return fma_chains(); });
+  return best_rate(pool, [](long) { return float_chains(); });
 }
 
 Peak measure_peak(ThreadPool& pool) {
   Peak peak{.gflops = measure_gflops(pool)};
+  measure_other_arithmetic(peak, pool);
   std::vector<float> data(static_cast<std::size_t>(memory_floats(pool) * pool.threads()), 1.0f);
   peak.gbs = std::max(read_gbs(pool, data, memory_floats(pool)), triad_gbs(pool, data));
   peak.l3_gbs = read_gbs(pool, data, l3_floats);

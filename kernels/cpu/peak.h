@@ -6,10 +6,11 @@
 
 namespace tenon::cpu {
 
-/// All threads of a pool together, for the ISA in force (kernels/cpu/isa.h). Takes about half a second. The
-/// best of many short runs, so that a busy machine is not measured as a slow one.
+/// All threads of a pool together, for the ISA in force (kernels/cpu/isa.h). Takes less than a second. The
+/// best of many short runs, so that a busy machine is not measured as a slow one. Other arithmetic than
+/// float32's is that of the instructions that products use: no rate but float64's is below the lanes'.
 Peak measure_peak(ThreadPool& pool);
-/// The multiply-adds alone.
+/// The multiply-adds of float32 on the lanes alone.
 double measure_gflops(ThreadPool& pool);
 
 }  // namespace tenon::cpu

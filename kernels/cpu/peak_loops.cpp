@@ -1,29 +1,48 @@
-// Independent chains of multiply-adds in registers, and streams over memory. Built once per ISA.
+// Chains of multiply-adds that each CPU of an ISA has, and streams over memory. Built once per ISA.
 #include "kernels/cpu/peak_loops.h"
 
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/peak_chains.h"
+#include "kernels/cpu/simd_lanes.h"
 
 namespace tenon::cpu::TENON_ISA {
+namespace {
 
-double fma_chains() {
-  constexpr int chains = 12;
-  constexpr int steps = 20000;
-  vf sum[chains];
-  TENON_UNROLL
-  for (int i = 0; i < chains; i++) sum[i] = broadcast(static_cast<float>(i));
-  vf factor = broadcast(0.999f);
-  const vf term = broadcast(0.001f);
-  for (int step = 0; step < steps; step++) {
-    TENON_UNROLL
-    for (int i = 0; i < chains; i++) sum[i] = sum[i] * factor + term;
-    asm volatile("" : "+m"(factor));
-  }
-  volatile float sink;
-  TENON_UNROLL
-  for (int i = 0; i < chains; i++) sink = sum[i][0];
-  static_cast<void>(sink);
-  return 2.0 * VL * chains * steps;
+template <class T>
+double chains_of() {
+  using V = typename Lanes<T>::V;
+  const V term = V{} + static_cast<T>(0.001);
+  return run_chains(
+      V{} + static_cast<T>(0.999), 2 * Lanes<T>::count, [&](V sum, V factor) __attribute__((always_inline)) {
+        return sum * factor + term;
+      });
 }
+
+}  // namespace
+
+double float_chains() { return chains_of<float>(); }
+double double_chains() { return chains_of<double>(); }
+
+#if defined(__AVX2__) && TENON_VL == 8
+// As tile_kernel_split.cpp has them.
+double byte_chains() {
+  const __m256i ones = _mm256_set1_epi16(1);
+  return run_chains(
+      vi{} + 0x01010101, 2 * 4 * VL, [&](vi sum, vi factor) __attribute__((always_inline)) {
+        const __m256i pairs =
+            _mm256_maddubs_epi16(reinterpret_cast<__m256i>(sum), reinterpret_cast<__m256i>(factor));
+        return sum + reinterpret_cast<vi>(_mm256_madd_epi16(pairs, ones));
+      });
+}
+#elif !defined(__AVX512F__)
+double byte_chains() { return 0; }
+#endif
+#if !defined(__AVX512F__)  // which peak_dots.cpp is for
+double pair_chains() { return 0; }
+#endif
+#if TENON_VL != 16  // which peak_unit.cpp is for
+double unit_pair_chains() { return 0; }
+double unit_byte_chains() { return 0; }
+#endif
 
 float read_stream(const float* p, long n) {
   constexpr int streams = 8;

@@ -44,8 +44,10 @@ function drawRoofline(host, select) {
     .map(s => ({s, x: s.flops / s.bytes, y: s.flops / s.ms / 1e6}));
   if (!points.length) return;
   host.hidden = false;
-  const peak = profile.machine?.peak_gflops, bandwidth = profile.machine?.peak_gbs;
-  const roofs = Boolean(peak && bandwidth);
+  const lanes = profile.machine?.peak_gflops, bandwidth = profile.machine?.peak_gbs;
+  const roofs = Boolean(lanes && bandwidth);
+  const names = new Map(roofs ? [...points.map(p => [peakOf(p.s), ` in ${p.s.arithmetic}`]), [lanes, ""]] : []);
+  const peak = largest([...names.keys()]);
   const [W, H, L, B, T, R] = [560, 330, 52, 40, 14, 16];
     const x0 = Math.min(0.1, least(points, p => p.x)) / 1.4, x1 = Math.max(roofs ? 4 * peak / bandwidth : 10, largest(points, p => p.x)) * 1.4;
   const y1 = Math.max(roofs ? peak : 1, largest(points, p => p.y)) * 1.6, y0 = Math.max(least(points, p => p.y) / 1.6, y1 / 1e5);
@@ -60,14 +62,15 @@ function drawRoofline(host, select) {
     el("svg:text", {x: 13, y: (T + H - B) / 2, "text-anchor": "middle", transform: `rotate(-90 13 ${(T + H - B) / 2})`}, "GFLOP/s"));
   if (roofs) {
     const knee = peak / bandwidth, low = Math.max(x0, y0 / bandwidth);
-    chart.append(el("svg:path.roof", {d: `M${X(low)},${Y(low * bandwidth)}L${X(knee)},${Y(peak)}H${W - R}`}),
-      el("svg:text", {x: W - R, y: Y(peak) - 6, "text-anchor": "end"}, `${format.rate(peak)} GFLOP/s`));
+    for (const [rate, name] of names)
+      chart.append(el("svg:path.roof", {d: `M${X(low)},${Y(low * bandwidth)}L${X(rate / bandwidth)},${Y(rate)}H${W - R}`}),
+        el("svg:text", {x: W - R, y: Y(rate) - 6, "text-anchor": "end"}, `${format.rate(rate)} GFLOP/s${name}`));
     const at = Math.sqrt(low * knee), slope = Math.atan2(Y(peak) - Y(low * bandwidth), X(knee) - X(low)) * 180 / Math.PI;
     chart.append(el("svg:text", {x: X(at), y: Y(at * bandwidth) - 7, "text-anchor": "middle",
       transform: `rotate(${slope} ${X(at)} ${Y(at * bandwidth) - 7})`}, `${format.rate(bandwidth)} GB/s`));
   }
   for (const p of points.sort((a, b) => b.s.weight - a.s.weight)) {
-    const reach = roofs ? `, ${format.percent(p.y / Math.min(peak, p.x * bandwidth))} of attainable` : "";
+    const reach = roofs ? `, ${format.percent(p.y / Math.min(peakOf(p.s), p.x * bandwidth))} of attainable` : "";
     p.s.point = el("svg:circle.point", {cx: X(p.x), cy: Y(p.y), r: 3 + 22 * Math.sqrt(p.s.weight), "data-step": p.s.index,
       onclick: () => select(p.s), onmouseleave: hideTip,
       onmousemove: e => showTip(e, `${p.s.op}  ${p.s.module}\n${format.ms(p.s.ms)} ms, ${format.rate(p.y)} GFLOP/s, ${plain(p.x)} FLOP/byte${reach}`)});

@@ -21,8 +21,8 @@ function drawHeader() {
     const perSecond = profile.throughput_per_s ?? 1000 / t.median;
     figure(perSecond >= 100 ? perSecond.toFixed(0) : perSecond.toFixed(1), "/s", "throughput");
     const flops = steps.reduce((sum, s) => sum + s.flops, 0), rate = flops / t.median / 1e6;
-    const peak = machine?.peak_gflops;
-    figure(format.rate(rate), "GFLOP/s", `${format.flops(flops)} a run` + (peak ? `, ${format.percent(rate / peak)} of the peak` : ""));
+    const atPeak = steps.reduce((sum, s) => sum + s.flops / peakOf(s) / 1e6, 0);
+    figure(format.rate(rate), "GFLOP/s", `${format.flops(flops)} a run` + (atPeak ? `, ${format.percent(atPeak / t.median)} of the peak` : ""));
     figure(...split(format.bytes(profile.peak_arena_bytes)), "arena for intermediate values");
     figure(...split(format.bytes(model.model.weight_bytes)), `weights${profile.packed_bytes ? `, ${format.bytes(profile.packed_bytes)} packed` : ""}`);
   } else {

@@ -30,6 +30,8 @@ const steps = (model.plan?.steps ?? []).map((step, i) => {
   all.gbs ??= all.bytes / all.ms / 1e6;
   return all;
 });
+/** What the machine does at most of a step's arithmetic, in GFLOP/s; undefined where it was not measured. */
+const peakOf = step => profile?.machine?.peak_gflops_of?.[step.arithmetic] ?? profile?.machine?.peak_gflops ?? undefined;
 const heatName = timed ? "time" : "FLOPs";
 
 /** A graph of the JSON with what the page adds: who computes a value, the share of a node, its text to search. */

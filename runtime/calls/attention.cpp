@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/ops/attention.h"
+#include "runtime/arithmetic.h"
 
 namespace tenon {
 namespace {
@@ -50,7 +51,8 @@ Work AttentionCall::work() const {
             .batch = shape.batch * shape.heads,
             .rows = shape.queries,
             .columns = shape.keys,
-            .depth = shape.size};
+            .depth = shape.size,
+            .arithmetic = arithmetic_of(q->dtype(), k->dtype())};
   for (const Value* operand : {q, k, v, mask})
     if (operand) work.bytes += bytes_of(operand->type());
   work.bytes += static_cast<double>(shape.batch * shape.heads * shape.queries * shape.value_size) *

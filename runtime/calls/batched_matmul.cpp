@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/ops/linear.h"
+#include "runtime/arithmetic.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/widen.h"
 
@@ -81,7 +82,8 @@ Work BatchedMatmulCall::work() const {
           .batch = count / (M * N),
           .rows = M,
           .columns = N,
-          .depth = K};
+          .depth = K,
+          .arithmetic = arithmetic_of(left->dtype(), right->dtype())};
 }
 
 BatchedLayout BatchedLayout::of(const Strided& left, const Strided& right, bool right_is_transposed,

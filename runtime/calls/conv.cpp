@@ -1,5 +1,6 @@
 #include "runtime/calls/conv.h"
 
+#include "runtime/arithmetic.h"
 #include "runtime/byte_images.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/widen.h"
@@ -107,12 +108,17 @@ void ConvCall::take_weights(const Planner& planner) {
 }
 
 Work ConvCall::work() const {
-  return {.flops = shape.flops(),
-          .bytes = bytes_of(x->type()) + bytes_of(weights_value->type()) + bytes_of(anchor->output()->type()),
-          .batch = shape.groups,
-          .rows = shape.N * (shape.transposed ? shape.in_pixels() : shape.out_pixels()),
-          .columns = shape.Cout / shape.groups,
-          .depth = shape.Cin / shape.groups * shape.taps()};
+  Work work{
+      .flops = shape.flops(),
+      .bytes = bytes_of(x->type()) + bytes_of(weights_value->type()) + bytes_of(anchor->output()->type()),
+      .batch = shape.groups,
+      .rows = shape.N * (shape.transposed ? shape.in_pixels() : shape.out_pixels()),
+      .columns = shape.Cout / shape.groups,
+      .depth = shape.Cin / shape.groups * shape.taps()};
+  const DType right = weights.defined() ? weights.dtype() : weights_value->dtype();
+  const bool is_product = shape.groups == 1 || shape.groups < shape.Cin;  // a depthwise one is none
+  if (is_product) work.arithmetic = arithmetic_of(x->dtype(), right);
+  return work;
 }
 
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/ops/linear.h"
+#include "runtime/arithmetic.h"
 #include "runtime/calls/epilogue.h"
 #include "runtime/widen.h"
 
@@ -44,7 +45,8 @@ Work MatmulCall::work() const {
           .bytes = bytes_of(x->type()) + bytes_of(weight) + bytes_of(anchor->output()->type()),
           .rows = M,
           .columns = N,
-          .depth = K};
+          .depth = K,
+          .arithmetic = arithmetic_of(x->dtype(), weight.dtype())};
 }
 
 }  // namespace tenon

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "ir/ops/linear.h"
+#include "runtime/arithmetic.h"
 #include "runtime/calls/epilogue.h"
 
 namespace tenon {
@@ -57,7 +58,8 @@ Work QuantizedMatmulCall::work(double weight_bytes) const {
           .bytes = bytes_of(x->type()) + weight_bytes + bytes_of(anchor->output()->type()),
           .rows = M,
           .columns = N,
-          .depth = K};
+          .depth = K,
+          .arithmetic = arithmetic_of(x->dtype(), x->dtype())};
 }
 
 }  // namespace tenon

@@ -160,6 +160,15 @@ void put_work(StepFeatures& step, const Plan& plan, std::size_t number) {
   if (step.numbers.gathers > 0) leave_out(step.numbers, step.numbers.bytes - work.bytes);
 }
 
+// Of the step with the most operations among one and those of its plans.
+const StepInfo& heaviest(const Step& step) {
+  const StepInfo* found = &step.info;
+  for (const auto& plan : step.plans())
+    for (const auto& inner : plan->steps)
+      if (const StepInfo& info = heaviest(*inner); info.flops > found->flops) found = &info;
+  return *found;
+}
+
 void put_plans(Features& f, const Step& step) {
   for (const auto& plan : step.plans())
     for (const auto& inner : plan->steps) {
@@ -181,6 +190,7 @@ StepFeatures features_of(const Plan& plan, std::size_t number) {
   const Step& s = *plan.steps[number];
   StepFeatures step{
       .kernel = kernel_family(s.info), .reads = uses(plan, s.reads), .writes = uses(plan, s.writes)};
+  step.arithmetic = heaviest(s).arithmetic;
   Features& f = step.numbers;
   Features inner;
   put_plans(inner, s);

@@ -46,7 +46,8 @@ struct StepFeatures {
   std::vector<std::int64_t> reduced_axes;  // of the operand that is folded
   std::vector<CandidateInfo> candidates;   // what there was to choose from; empty for copies
   std::size_t taken = 0;
-  Features numbers;  // those of the device are 0
+  Features numbers;                                   // those of the device are 0
+  ArithmeticKind arithmetic = ArithmeticKind::lanes;  // of most of its operations
 };
 
 /// One for each step, in order. Of steps that plan while they run (stages) what their last run planned.

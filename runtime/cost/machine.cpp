@@ -56,6 +56,7 @@ double lanes_of(const std::string& isa) { return isa == "avx512" ? 16 : isa == "
 ordered_json to_json(const Rates& r) {
   ordered_json out{{"threads", r.threads},    {"gflops", r.peak.gflops}, {"gbs", r.peak.gbs},
                    {"l3_gbs", r.peak.l3_gbs}, {"l2_gbs", r.peak.l2_gbs}, {"step_ms", r.step_ms}};
+  out["gflops_of"] = own_rates(r.peak);
   if (r.calibrated)
     out["calibrated"] = {{"model", r.calibrated->model},
                          {"usual", r.calibrated->factors.usual},
@@ -77,6 +78,7 @@ Rates rates_of(const json& j) {
   constexpr double least_rate = 1e-3, most_ms = 1e6, most_factor = 1e3;
   if (!(std::min({p.gflops, p.gbs, p.l2_gbs, p.l3_gbs}) >= least_rate)) throw error("a rate is below 0.001");
   if (!(rates.step_ms >= 0 && rates.step_ms <= most_ms)) throw error("step_ms is not between 0 and 1e6");
+  if (const auto others = j.find("gflops_of"); others != j.end()) put_own_rates(rates.peak, *others);
   const auto found = j.find("calibrated");
   if (found == j.end()) return rates;
   rates.calibrated = {found->at("model"), {found->at("usual"), found->at("kernels")}};
@@ -146,8 +148,9 @@ MachineDescription describe_machine(const Device& device, std::span<const int> t
       continue;
     }
     const auto kept = peaks.find(device, count);
+    const bool is_known = kept && !peaks.lacks_rates(device, count);
     machine.rates.push_back(
-        {count, kept ? *kept : peaks.measure(device, count), least_step_ms(device, count)});
+        {count, is_known ? *kept : peaks.measure(device, count), least_step_ms(device, count)});
   }
   return machine;
 }

@@ -72,9 +72,11 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
 std::vector<Candidate> lower_attention(const Planner& planner, const Group& group) {
   const auto call = AttentionCall::match(group);
   if (!call || group.node().output()->dtype() != DType::f32) return {};
-  const Work work = call->work();
+  const bool of_bf16 = is_of_bf16(group, *call);
+  Work work = call->work();
+  if (of_bf16) work.arithmetic = ArithmeticKind::bf16;
   const CandidateInfo info{
-      .kernel = is_of_bf16(group, *call) ? "attention bf16" : "attention",
+      .kernel = of_bf16 ? "attention bf16" : "attention",
       .work = work,
       .seconds = estimate_copies(planner, *call) + planner.estimate(work.flops, work.bytes),
       .scratch_bytes = cpu::attention_scratch_bytes({call->shape}, planner.threads()),

@@ -124,6 +124,7 @@ std::vector<Candidate> lower_batched_matmul(const Planner& planner, const Group&
   const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order, {.halves = true});
   if (!epilogue) return {};
   Work work = call->work();
+  if (is_bf16(call->left) && is_bf16(call->right)) work.arithmetic = ArithmeticKind::bf16;
   work.bytes += epilogue->match().bytes() + bytes_of(result) - bytes_of(call->anchor->output()->type());
   // Each right side is written to scratch, packed, and read from there; small ones cost the calls.
   const double packing = 2.0 * static_cast<double>(work.batch * work.columns * work.depth) * sizeof(float);

@@ -108,6 +108,7 @@ std::vector<Candidate> lower_byte_conv(const Planner& planner, const Group& grou
   const auto epilogue = find_epilogue(planner, group, *conv.anchor, conv.bias, order, {.bytes = true});
   if (!epilogue) return {};
   Work work = conv.work();
+  work.arithmetic = ArithmeticKind::i8;
   work.bytes += epilogue->match().bytes() - 0.75 * bytes_of(conv.weights_value->type());
   const double copies =
       planner.estimate_copy(conv.x, [&](const Strided& t) { return is_readable(*call, t, order); });

@@ -139,6 +139,8 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
     const double images = work.bytes - bytes_of(call->weights_value->type());
     Work moved = work;
     moved.bytes = images + packed;
+    const bool of_bf16 = in_is_bf16 && a == cpu::ConvAlgorithm::gemm_bf16;
+    if (work.arithmetic) moved.arithmetic = of_bf16 ? ArithmeticKind::bf16 : ArithmeticKind::f32;
     const double cost = cpu::conv_cost(call->shape, a, in_is_bf16);
     double seconds = planner.estimate(cost, moved.bytes);
     if (cpu::conv_streams_weights(a)) {

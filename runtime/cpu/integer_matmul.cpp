@@ -60,7 +60,8 @@ std::vector<Candidate> lower_integer_matmul(const Planner& planner, const Group&
       .bytes = bytes_of(node.input(0)->type()) + static_cast<double>(K * N) + bytes_of(node.output()->type()),
       .rows = M,
       .columns = N,
-      .depth = K};
+      .depth = K,
+      .arithmetic = ArithmeticKind::i8};
   const CandidateInfo info{
       .kernel = "byte gemm",
       .work = work,

@@ -69,11 +69,16 @@ cpu::MatrixB matrix_of(const Tensor& weight, Packing packing) {
           .in_pieces = packing == Packing::in_pieces};
 }
 
+/// Of its left side, are the numbers those of bfloat16?
+bool has_bf16_rows(const MatmulCall& call) {
+  return call.x->dtype() == DType::bf16 || is_widened_from(call.x, DType::bf16);
+}
+
 cpu::Gemm gemm_of(const MatmulCall& call, Packing packing, const Schedule& schedule = {}) {
   return {.M = call.M,
           .N = call.N,
           .K = call.K,
-          .a_is_bf16 = call.x->dtype() == DType::bf16 || is_widened_from(call.x, DType::bf16),
+          .a_is_bf16 = has_bf16_rows(call),
           .b = matrix_of(call.weight, packing),
           .schedule = schedule};
 }
@@ -167,6 +172,7 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
                                       {.gathers = true, .halves = has_halves});
   if (!epilogue) return {};
   Work work = call->work();
+  if (has_bf16_rows(*call) && call->weight.dtype() == DType::bf16) work.arithmetic = ArithmeticKind::bf16;
   work.bytes += epilogue->match().bytes() + bytes_of(result) - bytes_of(call->anchor->output()->type());
   const double copies = planner.estimate_copy(
       call->x, [](const Strided& t) { return row_stride(t, row_major(t.rank())).has_value(); });

@@ -174,7 +174,8 @@ std::vector<Candidate> lower_quantized_matmul(const Planner& planner, const Grou
   const double copies = planner.estimate_copy(
       call->x, [](const Strided& t) { return row_stride(t, row_major(t.rank())).has_value(); });
   std::vector<Candidate> candidates;
-  const auto add = [&](const auto& gemm, const std::string& kernel, double cost) {
+  const auto add = [&](const auto& gemm, const std::string& kernel, double cost, ArithmeticKind arithmetic) {
+    work.arithmetic = arithmetic;
     const CandidateInfo info{
         .kernel = kernel + " gemm" + epilogue->text(),
         .work = work,
@@ -187,7 +188,7 @@ std::vector<Candidate> lower_quantized_matmul(const Planner& planner, const Grou
     candidates.push_back(
         {info, [=](Planner& p, const Group& g) { emit(p, g, *call, gemm, *epilogue, info); }});
   };
-  add(call->gemm(), fmt::format("int{}", call->form.panels.bits), work.flops);
+  add(call->gemm(), fmt::format("int{}", call->form.panels.bits), work.flops, ArithmeticKind::f32);
   // Integers on both sides: their products are four times as fast, what is around them is not.
   const auto grid = grid_of(call->x);
   if (grid && call->matrix.group() == K && K <= cpu::integer_gemm_depth && fits_32_bits(*grid, *call)) {
@@ -196,9 +197,9 @@ std::vector<Candidate> lower_quantized_matmul(const Planner& planner, const Grou
     const double cost = work.flops / 4 + 16.0 * static_cast<double>(M) * static_cast<double>(N + K);
     if (cpu::byte_conv_supports(product.shape()) && cpu::byte_conv_pays(product.shape()) &&
         has_8_bits_without_zero_points(call->range))
-      add(product, "byte", cost);
+      add(product, "byte", cost, ArithmeticKind::i8);
     else
-      add(gemm, "byte", cost);
+      add(gemm, "byte", cost, ArithmeticKind::i8);
   }
   return candidates;
 }

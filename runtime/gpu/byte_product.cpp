@@ -148,7 +148,8 @@ Work ByteCall::work() const {
           .batch = count / (M * N),
           .rows = M,
           .columns = N,
-          .depth = K};
+          .depth = K,
+          .arithmetic = is_float8(left.bytes->dtype()) ? ArithmeticKind::f8 : ArithmeticKind::i8};
 }
 
 }  // namespace tenon::gpu

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/gpu/arithmetic_peak.h"
 #include "runtime/gpu/queue.h"
 
 namespace tenon::gpu {
@@ -29,9 +30,12 @@ double copied_gbs(Queue& queue, const Gpu& gpu, std::size_t bytes) {
 
 Peak measure_peak(Queue& queue) {
   const Gpu& gpu = gpu_queue(queue).gpu();
-  constexpr double lanes = 128, operations = 2;
-  const double clock_ghz = 1e-6 * gpu.attribute(Attribute::clock_khz);
-  Peak peak{.gflops = lanes * operations * clock_ghz * gpu.multiprocessors()};
+  Peak peak = arithmetic_peak({.vendor = gpu.driver().vendor,
+                               .major = gpu.attribute(Attribute::compute_major),
+                               .minor = gpu.attribute(Attribute::compute_minor),
+                               .name = gpu.name(),
+                               .multiprocessors = gpu.multiprocessors(),
+                               .clock_ghz = 1e-6 * gpu.attribute(Attribute::clock_khz)});
   constexpr std::size_t beyond_caches = 256 << 20, in_l2 = 4 << 20;
   peak.gbs = copied_gbs(queue, gpu, beyond_caches);
   peak.l2_gbs = peak.l3_gbs = copied_gbs(queue, gpu, in_l2);

@@ -5,8 +5,7 @@
 
 namespace tenon::gpu {
 
-/// Memory is measured by copies on the device. Arithmetic is what the driver says of it: a multiply-add a
-/// clock of each of 128 lanes a multiprocessor.
+/// Memory is measured by copies on the device. Arithmetic is what the driver says of it (arithmetic_peak.h).
 Peak measure_peak(Queue& queue);
 
 }  // namespace tenon::gpu

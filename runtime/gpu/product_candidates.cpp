@@ -172,6 +172,8 @@ std::vector<Candidate> product_candidates(const Planner& planner, const Parts& o
   constexpr std::size_t others = 7;
   std::size_t buffers = tile->operands.size() + others;
   work.bytes += tile->bytes();
+  if (work.arithmetic == ArithmeticKind::f32 && planner.device().device.takes_tf32)
+    work.arithmetic = ArithmeticKind::tf32;
   std::string suffix = of.rest.results()[0] != anchor.output() || bias ? "+tile" : "";
   if (of.prologue) {
     const Work before = of.prologue->work();

@@ -97,6 +97,7 @@ std::optional<Candidate> thin_convolution(const Planner& planner, const Group& g
   if (!tile || tile->operands.size() + 3 > max_buffers) return std::nullopt;
   Work work = call.work();
   work.bytes += tile->bytes();
+  work.arithmetic = {};         // it runs on ordinary lanes
   constexpr double slower = 4;  // an ordinary unit that reads its operands, beside what estimates have
   const bool has_tile = group.results()[0] != call.anchor->output() || call.bias;
   const CandidateInfo info{.kernel = std::string("thin convolution") + (has_tile ? "+tile" : ""),

@@ -64,10 +64,27 @@ TEST(StepRows, RooflineFollowsFromTimesAndPeaks) {
   const auto rows = step_rows(profile_of(residual_net), peak);
   for (const StepRow& s : rows) {
     EXPECT_GT(s.ms, 0);
-    EXPECT_NEAR(*s.roofline * s.ms, least_ms(peak, s.flops, s.bytes), 1e-9);
+    EXPECT_NEAR(*s.roofline * s.ms, least_ms(peak, s.features.arithmetic, s.flops, s.bytes), 1e-9);
     EXPECT_EQ(s.memory_bound, s.bytes / peak.gbs > s.flops / peak.gflops);
     EXPECT_EQ(s.samples_ms.size(), 4u);
   }
+}
+
+TEST(StepRows, ProductsAreHeldAgainstTheRateOfTheirArithmetic) {
+  const Profile p = profile_of(R"(graph g(%x: bf16[64,256]) {
+  @w: bf16[128,256]
+  %1 = linear(%x, @w) : bf16[64,128]
+  return %1
+})");
+  Peak fast{.gflops = 100, .gbs = 100};
+  fast.own_gflops(ArithmeticKind::bf16) = 200;
+  int products = 0;
+  for (const StepRow& s : step_rows(p, fast)) {
+    const bool is_product = s.features.arithmetic == ArithmeticKind::bf16;
+    products += is_product ? 1 : 0;
+    EXPECT_NEAR(*s.roofline * s.ms, 1e-6 * std::max(s.flops / (is_product ? 200 : 100), s.bytes / 100), 1e-9);
+  }
+  EXPECT_EQ(products, 1);
 }
 
 TEST(Roofline, SaysThatItsLastMeasurementWasDisturbed) {
@@ -86,6 +103,33 @@ TEST(Roofline, SaysThatItsLastMeasurementWasDisturbed) {
   entry.erase("disturbed");
   std::ofstream(cache.file(), std::ios::trunc) << kept;
   EXPECT_FALSE(cache.is_disturbed(cpu_device(), 1)) << "of another version";
+}
+
+TEST(Roofline, EachArithmeticHasARate) {
+  const TemporaryFolder folder(std::filesystem::temp_directory_path());
+  const RooflineCache cache(folder.path() / "roofline.json");
+  const Peak measured = cache.measure(cpu_device(), 1);
+  EXPECT_FALSE(cache.lacks_rates(cpu_device(), 1));
+  for (const ArithmeticKind kind : arithmetic_kinds) {
+    EXPECT_GT(measured.gflops_of(kind), 0) << name(kind);
+    EXPECT_EQ(cache.find(cpu_device(), 1)->gflops_of(kind), measured.gflops_of(kind)) << name(kind);
+  }
+  EXPECT_LT(measured.gflops_of(ArithmeticKind::f64), measured.gflops);
+  using enum ArithmeticKind;
+  for (const ArithmeticKind kind : {f32, bf16, i8}) EXPECT_GE(measured.gflops_of(kind), measured.gflops);
+}
+
+TEST(Roofline, OfAnEarlierVersionHasTheRateOfFloat32Alone) {
+  const TemporaryFolder folder(std::filesystem::temp_directory_path());
+  const RooflineCache cache(folder.path() / "roofline.json");
+  const Peak measured = cache.measure(cpu_device(), 1);
+  nlohmann::json kept = nlohmann::json::parse(std::ifstream(cache.file()));
+  kept["peaks"].front().erase("gflops_of");
+  std::ofstream(cache.file(), std::ios::trunc) << kept;
+  ASSERT_TRUE(cache.find(cpu_device(), 1));
+  EXPECT_TRUE(cache.lacks_rates(cpu_device(), 1));
+  for (const ArithmeticKind kind : arithmetic_kinds)
+    EXPECT_EQ(cache.find(cpu_device(), 1)->gflops_of(kind), measured.gflops) << name(kind);
 }
 
 TEST(Roofline, IsKeptAndSurvivesADamagedCache) {

@@ -219,6 +219,24 @@ TEST(Predict, OnlyThreadsThatAreDescribed) {
   EXPECT_THROW(predict(*plan, machine, 2, CostModel::shipped()), Error);
 }
 
+TEST(MachineDescription, KeepsRatesOfOtherArithmetic) {
+  const TemporaryFolder folder(std::filesystem::temp_directory_path());
+  const std::filesystem::path file = folder.path() / "machine.json";
+  MachineDescription fast = machine;
+  fast.rates[0].peak.own_gflops(ArithmeticKind::bf16) = 400;
+  json written = to_json(fast);
+  const auto loaded = [&] {
+    std::ofstream(file, std::ios::trunc) << written;
+    return load_machine(file).of(1).peak;
+  };
+  EXPECT_EQ(loaded().gflops_of(ArithmeticKind::bf16), 400);
+  EXPECT_EQ(loaded().gflops_of(ArithmeticKind::f64), 100) << "as float32";
+  written["rates"][0]["gflops_of"]["of a later version"] = "?";
+  EXPECT_EQ(loaded().gflops_of(ArithmeticKind::bf16), 400);
+  written["rates"][0].erase("gflops_of");
+  EXPECT_EQ(loaded().gflops_of(ArithmeticKind::bf16), 100) << "of an earlier version";
+}
+
 TEST(CalibrationCache, RatesAreKeptWithTheFactorsThatWereMeasuredAtThem) {
   const TemporaryFolder folder(std::filesystem::temp_directory_path());
   const CalibrationCache cache(folder.path() / "calibration.json");

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "tests/runtime/reference.h"
+#include <algorithm>
+#include <utility>
+
+#include "tests/runtime/codes.h"
 
 namespace tenon::testing {
 namespace {
@@ -123,6 +126,78 @@ TEST(Features, StepsWithPlansOfTheirOwnHaveTheirWork) {
   double flops = 0;
   for (const StepFeatures& s : features_of(*plan)) flops += s.numbers.flops;
   EXPECT_EQ(flops, 2.0 * 64 * 64 * 64);
+}
+
+// Of the step with the most operations.
+ArithmeticKind arithmetic(std::string_view text) {
+  const auto graph = graph_of_codes(text);
+  const auto steps = features_of(*Session(graph).plan_for(inputs_of(*graph, {})));
+  return std::ranges::max_element(steps, {}, [](const StepFeatures& s) { return s.numbers.flops; })
+      ->arithmetic;
+}
+
+TEST(Features, ArithmeticIsThatOfTheNumbersThatAreMultiplied) {
+  for (const auto& [dtype, kind] : {std::pair{DType::f32, ArithmeticKind::f32},
+                                    {DType::f64, ArithmeticKind::f64},
+                                    {DType::bf16, ArithmeticKind::bf16},
+                                    {DType::i32, ArithmeticKind::lanes}}) {
+    const std::string by_weight = fmt::format(R"(graph g(%x: {0}[8,160]) {{
+  @w : {0}[200,160]
+  %1 = linear(%x, @w) : {0}[8,200]
+  return %1
+}})",
+                                              name(dtype));
+    const std::string of_two = fmt::format(R"(graph g(%x: {0}[2,8,160], %y: {0}[2,160,200]) {{
+  %1 = matmul(%x, %y) : {0}[2,8,200]
+  return %1
+}})",
+                                           name(dtype));
+    EXPECT_EQ(arithmetic(by_weight), kind) << name(dtype);
+    EXPECT_EQ(arithmetic(of_two), kind) << name(dtype);
+  }
+}
+
+TEST(Features, LoopsAndDepthwiseConvolutionsComputeOnLanes) {
+  for (const auto& [dtype, kind] : {std::pair{DType::f32, ArithmeticKind::lanes},
+                                    {DType::bf16, ArithmeticKind::lanes},
+                                    {DType::f64, ArithmeticKind::f64}})
+    EXPECT_EQ(arithmetic(fmt::format("graph g(%x: {0}[64,64]) {{\n %1 = exp(%x) : {0}[64,64]\n return %1\n}}",
+                                     name(dtype))),
+              kind)
+        << name(dtype);
+  EXPECT_EQ(arithmetic(conv(64, "pad=1")), ArithmeticKind::f32);
+  EXPECT_EQ(arithmetic(R"(graph g(%x: f32[1,64,60,60]) {
+  @w: f32[64,1,3,3]
+  %1 = conv(%x, @w, pad=1, groups=64) : f32[1,64,60,60]
+  return %1
+})"),
+            ArithmeticKind::lanes);
+}
+
+TEST(Features, ArithmeticOfCodesIsThatOfWhatTheyAreMultipliedBy) {
+  EXPECT_EQ(arithmetic(R"(graph g(%x: f32[9,160]) {
+  @w : i8[200,160]
+  %1 = cast(@w) : f32[200,160]
+  %2 = mul(%1, 0.01) : f32[200,160]
+  %3 = linear(%x, %2) : f32[9,200]
+  return %3
+})"),
+            ArithmeticKind::f32);
+  EXPECT_EQ(arithmetic(R"(graph g(%x: i32[9,160]) {
+  @w : u8[160,200]
+  %1 = cast(@w, to=i32) : i32[160,200]
+  %2 = matmul(%x, %1) : i32[9,200]
+  return %2
+})"),
+            ArithmeticKind::i8);
+  EXPECT_EQ(arithmetic(R"(graph g(%x: f32[40,160]) {
+  @w : i8[160,200]
+  %1 = fused { round(%x); clamp(_, min=-128.0, max=127.0); cast(_, to=i8); cast; mul(_, 0.04) } : f32[40,160]
+  %2 = fused { cast(@w); mul(_, 0.5) } : f32[160,200]
+  %3 = matmul(%1, %2) : f32[40,200]
+  return %3
+})"),
+            ArithmeticKind::i8);
 }
 
 }  // namespace
