@@ -40,8 +40,9 @@ static TENON_INLINE void gamma_fraction(double* fractions, const double* a, cons
     fractions[i] = 0;
   }
   constexpr int together = 4;
+  const double near = 16 * least;
   double k = 0;
-  for (long left = gamma_lanes; left > 0;) {
+  for (long left = gamma_lanes; left > 0 && k < 10000;) {
     for (int step = 0; step < together; ++step) {
       k += 1;
       for (long i = 0; i < gamma_lanes; ++i) {
@@ -57,7 +58,7 @@ static TENON_INLINE void gamma_fraction(double* fractions, const double* a, cons
       const double scale = 1 / below[i];
       above[i] *= scale, above_before[i] *= scale, below_before[i] *= scale;
       below[i] = 1;
-      left += __builtin_fabs(above[i] - fractions[i]) > least * above[i] ? 1 : 0;
+      left += __builtin_fabs(above[i] - fractions[i]) > near * above[i] ? 1 : 0;
       fractions[i] = above[i];
     }
   }
