@@ -23,9 +23,11 @@ struct SpecialPiece {
   long count = 0;
   double least = 0x1p-53;  // what a sum may leave out, as a share of it
 };
+/// Is it a function whose vector code is for pairs (a, b), chosen one by one?
 constexpr bool takes_pairs(SpecialFunction f) {
   return f == SpecialFunction::gammainc || f == SpecialFunction::gammaincc;
 }
+/// Is there vector code for such a pair: are its sums of few terms?
 constexpr bool has_vector_code(double a, double b) {
   return a > 0x1p-500 && a < 200 && b > 0x1p-500 && b < 1000;
 }
