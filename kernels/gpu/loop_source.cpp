@@ -4,15 +4,15 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "kernels/gpu/loop_text.h"
+#include "kernels/gpu/loop_elements.h"
 
 namespace tenon::gpu {
 namespace {
 
-class Printer : LoopText {
+class Printer : LoopElements {
  public:
   Printer(const LoopCode& code, const LoopForm& form, std::string_view name)
-      : LoopText(code, form), name_(name) {}
+      : LoopElements(code, form, name) {}
 
   std::string kernel() {
     print_arguments();
@@ -126,20 +126,6 @@ class Printer : LoopText {
     line("}}\n");
   }
 
-  // Text.
-
-  template <class... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    out_.append(static_cast<std::size_t>(2 * indent_), ' ');
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
-    out_ += '\n';
-  }
-  static std::string ended(const std::vector<std::string>& parts, std::string_view end) {
-    std::string text;
-    for (const std::string& part : parts) text.append(part).append(end);
-    return text;
-  }
-
   // Parameters.
 
   void print_arguments() {
@@ -149,34 +135,6 @@ class Printer : LoopText {
     line("struct {}_arguments {{", name_);
     for (const LoopArgument& argument : list_arguments(code_, shape, form_)) line("  Int {};", argument.name);
     line("}};");
-  }
-
-  // Addresses.
-
-  /// Where each operand begins, at the indices along the dims [from, to).
-  void print_pointers(std::size_t from, std::size_t to) {
-    for (std::size_t k = 0; k < code_.operands.size(); ++k) {
-      const LoopCode::OperandCode& operand = code_.operands[k];
-      if (operand.buffer < 0) continue;
-      const std::string type =
-          fmt::format("{}{}", is_stored(operand.buffer) ? "" : "const ", storage(operand.dtype));
-      line("{}* const p{} = reinterpret_cast<{}*>({}b{}) + Index(a.offset_{}){};", type, k, type,
-           pointer_prefix_, operand.buffer, k, distance(k, from, to));
-      if (LoopText::has_pieces(k))
-        line("const bool pieces{} = Whole || (a.pieces_{} != 0 && is_aligned<{}>(p{}));", k, k, form_.vector,
-             k);
-    }
-  }
-  /// i0, i1, ... of the dims [from, to), of the position `linear`.
-  void print_indices(std::string_view linear, std::size_t from, std::size_t to) {
-    while (from < to && !is_indexed(from) && to - from == 1) ++from;
-    if (from == to) return;
-    if (to - from > 1) line("Index rest{} = {};", from, linear);
-    for (std::size_t d = to; d-- > from + 1;) {
-      line("const Index i{} = rest{} % Index(a.dim_{});", d, from, d);
-      line("rest{} /= Index(a.dim_{});", from, d);
-    }
-    line("const Index i{} = {};", from, to - from > 1 ? fmt::format("rest{}", from) : std::string(linear));
   }
 
   // Walks.
@@ -380,24 +338,6 @@ class Printer : LoopText {
     line("}}");
   }
 
-  // Elements.
-
-  /// What a walk computes: what its folds and stores need.
-  std::vector<bool> computed_in(int stage) const {
-    std::vector<bool> result(size(), false);
-    for (std::size_t i = size(); i-- > 0;) {
-      const LoopOp op = at(i).op;
-      const bool folds = op == LoopOp::reduce && values_[i].needed && values_[i].ready - 1 == stage;
-      if (op == LoopOp::store) result[i] = !values_[i].of_row && values_[i].stage == stage;
-      if (!folds && !result[i]) continue;
-      for (int a = 0; a < arg_count(at(i)); ++a) {
-        const Reg r = at(i).args[static_cast<std::size_t>(a)];
-        if (!value(r).of_row && !is_from_before(r, stage)) result[static_cast<std::size_t>(r)] = true;
-      }
-    }
-    return result;
-  }
-
   /// All chunks are read, then computed with.
   void print_chunks(int stage, std::string_view base) {
     const std::vector<bool> wanted = computed_in(stage);
@@ -413,17 +353,6 @@ class Printer : LoopText {
     --indent_;
     line("}}");
   }
-  /// The elements of a chunk, and what is written of them.
-  void print_values(int stage, const std::vector<bool>& wanted) {
-    declare_written(wanted);
-    line("#pragma unroll");
-    line("for (int v = 0; v < {}; ++v) {{", form_.vector);
-    ++indent_;
-    print_elements(stage, wanted);
-    --indent_;
-    line("}}");
-    print_writes(wanted);
-  }
   void begin_chunk(std::string_view base) {
     line("#pragma unroll");
     line("for (int chunk = 0; chunk < {}; ++chunk) {{", form_.chunks);
@@ -435,134 +364,7 @@ class Printer : LoopText {
     print_indices("x", first_inner_dim(), rank_);
   }
 
-  /// Is the value computed while chunks are read?
-  bool is_of_reading(std::size_t i, const std::vector<bool>& wanted) const {
-    return wanted[i] && at(i).op != LoopOp::store && (values_[i].of_chunk || is_vector_read(i));
-  }
-  bool reads(const std::vector<bool>& wanted) const {
-    for (std::size_t i = 0; i < size(); ++i)
-      if (is_of_reading(i, wanted)) return true;
-    return false;
-  }
-  void declare_reads(const std::vector<bool>& wanted) {
-    for (std::size_t i = 0; i < size(); ++i) {
-      if (!is_of_reading(i, wanted)) continue;
-      if (values_[i].of_chunk && !is_kept(i)) line("{} v{}[{}];", computed(at(i).type), i, form_.chunks);
-      if (values_[i].of_chunk) continue;
-      line("{} m{}[{}][{}];", storage(operand(at(i)).dtype), i, form_.chunks, form_.vector);
-      if (has_outside(i)) line("bool outside{}[{}];", i, form_.chunks);
-    }
-  }
-  void print_reads(const std::vector<bool>& wanted) {
-    for (std::size_t i = 0; i < size(); ++i)
-      if (is_of_reading(i, wanted)) values_[i].of_chunk ? print_single(i) : print_vector_read(i);
-  }
-  void declare_written(const std::vector<bool>& wanted) {
-    for (std::size_t i = 0; i < size(); ++i)
-      if (wanted[i] && at(i).op == LoopOp::store)
-        line("{} w{}[{}];", narrows(i) ? "float" : storage(operand(at(i)).dtype), i, form_.vector);
-  }
-  /// What is stored: of a number that was rounded to 16 bits just before, the unrounded one, which the store
-  /// rounds.
-  Reg stored(std::size_t i) const {
-    const Reg r = at(i).args[0];
-    const Instruction& last = at(static_cast<std::size_t>(r));
-    const bool is_rounded = narrows(i) && last.op == LoopOp::prim && last.prim == Prim::cast &&
-                            last.type == operand(at(i)).dtype && type_of(last.args[0]) == DType::f32;
-    return is_rounded && is_element(static_cast<std::size_t>(r)) && !is_kept(static_cast<std::size_t>(r))
-               ? last.args[0]
-               : r;
-  }
-  /// Are several floats rounded to 16 bits at once?
-  bool narrows(std::size_t i) const {
-    const DType stored = operand(at(i)).dtype;
-    return form_.vector > 1 && (stored == DType::f16 || stored == DType::bf16) &&
-           type_of(at(i).args[0]) == DType::f32;
-  }
-  std::string written(std::size_t i) const {
-    return narrows(i) ? fmt::format("narrowed<{}>(w{}).elements", storage(operand(at(i)).dtype), i)
-                      : fmt::format("w{}", i);
-  }
-  void print_writes(const std::vector<bool>& wanted) {
-    for (std::size_t i = 0; i < size(); ++i)
-      if (wanted[i] && at(i).op == LoopOp::store) print_vector_write(i);
-  }
-
-  void print_elements(int stage, const std::vector<bool>& wanted) {
-    for (std::size_t i = 0; i < size(); ++i) {
-      const Instruction& instruction = at(i);
-      if (instruction.op == LoopOp::reduce && values_[i].needed && values_[i].ready - 1 == stage)
-        line("if (v < valid) Fold{}::fold(acc{}, {}, Int(x + v));", i, i, text(instruction.args[0]));
-      if (!wanted[i]) continue;
-      if (instruction.op == LoopOp::store)
-        line("w{}[v] = convert<{}>({});", i, narrows(i) ? "float" : storage(operand(instruction).dtype),
-             text(stored(i)));
-      else if (is_vector_read(i))
-        define(i, read_value(i));
-      else if (!values_[i].of_chunk)
-        print_single(i);
-    }
-  }
-
-  /// v7 = ...; an array's element, or a new name.
-  void define(std::size_t i, const std::string& value) {
-    const std::string name = text(static_cast<Reg>(i));
-    if (name.ends_with(']'))
-      line("{} = {};", name, value);
-    else
-      line("const {} {} = {};", computed(at(i).type), name, value);
-  }
-
-  /// g7: the gathered operand at its index. `exists`: the point does.
-  void print_gathered(std::size_t i, std::string_view exists) {
-    const auto k = static_cast<std::size_t>(at(i).operand);
-    const std::string index = text(at(i).args[0]);
-    const std::string_view from_end = code_.operands[k].from_end ? "true" : "false";
-    if (has_outside(i)) {
-      line("{}{} = is_outside({}, a.range_{}, {});", is_vector_read(i) ? "" : "const bool ", outside(i),
-           index, k, from_end);
-      line("const Index place{} = {} ? 0 : Index(wrapped({}, a.range_{}));", i, outside(i), index, k);
-    } else {
-      line("const Index place{} = {} ? Index(place_of({}, a.range_{}, {}, bad)) : 0;", i, exists, index, k,
-           from_end);
-    }
-    line("const {}* const g{} = p{} + place{} * {};", storage(code_.operands[k].dtype), i, k, i,
-         index_stride(k));
-  }
-
-  void print_vector_read(std::size_t i) {
-    const auto k = static_cast<std::size_t>(at(i).operand);
-    const bool gathers = at(i).op == LoopOp::gather;
-    if (gathers) print_gathered(i, "true");
-    const std::string from =
-        fmt::format("{}{}{}", gathers ? "g" : "p", gathers ? i : k, distance(k, first_inner_dim(), rank_));
-    const std::string valid = has_outside(i) ? fmt::format("({} ? 0 : valid)", outside(i)) : "valid";
-    if (code_.operands[k].strides.back() == Stride::any)
-      line("read_strided({}, Index(a.stride_{}_{}), {}, m{}[chunk]);", from, k, rank_ - 1, valid, i);
-    else
-      line("read({}, {}, {}, m{}[chunk]);", from, pieces(k), valid, i);
-  }
-
-  void print_vector_write(std::size_t i) {
-    const auto k = static_cast<std::size_t>(at(i).operand);
-    const std::string to = fmt::format("p{}{}", k, distance(k, first_inner_dim(), rank_));
-    if (code_.operands[k].strides.back() == Stride::any)
-      line("write_strided({}, Index(a.stride_{}_{}), valid, {});", to, k, rank_ - 1, written(i));
-    else
-      line("write({}, {}, valid, {});", to, pieces(k), written(i));
-  }
-
-  /// A value of one row, chunk or element.
-  void print_single(std::size_t i) {
-    if (at(i).op == LoopOp::gather) print_gathered(i, existence(i));
-    define(i, expression(i));
-  }
-
-  const std::string name_;
   bool is_part_ = false;  // of a kernel of several loops: some of its blocks are this one's
-  std::string pointer_prefix_;
-  std::string out_;
-  int indent_ = 0;
 };
 
 }  // namespace
