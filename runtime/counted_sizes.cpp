@@ -7,13 +7,12 @@
 #include "ir/ops/functions.h"
 #include "ir/ops/index.h"
 #include "ir/ops/sort.h"
+#include "kernels/function_ref.h"
 
 namespace tenon {
 namespace {
 
 using Refs = std::vector<Ref>;
-
-constexpr std::int64_t most_columns = 16;  // of slices that are sorted, one pass each
 
 Ref upper_bound(const Ref& sorted, const Ref& values) {
   return apply(SearchSorted{.right = true}, {sorted, values});
@@ -60,42 +59,49 @@ Refs parts(const RepeatEach& op, const Ref& repeats) {
   return {counted(times, op.count).first};
 }
 
-// The elements of slices, column by column; empty where they are too many.
-Refs columns_of(const Ref& x) {
-  const Dim slices = x.shape()[0];
-  Shape rest(x.shape().begin() + 1, x.shape().end());
-  const Dim size = numel(rest);
-  if (!size.is_known() || size.value() > most_columns || size.value() == 0) return {};
-  if (is_complex(x.dtype()) || is_string(x.dtype())) return {};
-  const Ref table = reshape(x.dtype() == DType::boolean ? cast(DType::u8, x) : x, {slices, size});
-  Refs columns;
-  for (std::int64_t c = 0; c < size.value(); ++c)
-    columns.push_back(reshape(slice(table, 1, Dim(c), Dim(c + 1)), {slices}));
-  return columns;
+// What so many steps make of a value. A step has its number (i64[1]), the value, and what it reads besides.
+Ref repeated(const Dim& times, const Ref& start, const Refs& read,
+             FunctionRef<Ref(const Ref& number, const Ref& value, const Refs& read)> step) {
+  const InsertionPoint& point = start.insertion_point();
+  std::vector<Value*> operands{point.region->literal(DType::boolean, 1), start.value()};
+  for (const Ref& r : read) operands.push_back(r.value());
+  Node* loop = point.region->insert_typed(Loop{.carried = 1, .limit = times}, operands, {}, 1, point.before,
+                                          point.source);
+  Region& body = loop->region();
+  const InsertionPoint inside{&body, nullptr, point.source};
+  const auto parameter = [&](const Type& type) { return Ref(body.add_parameter(type), inside); };
+  const Ref number = parameter({DType::i64, {}}), value = parameter(start.type());
+  Refs seen;
+  for (const Ref& r : read) seen.push_back(parameter(r.type()));
+  const Ref next = step(reshape(number, {1}), value, seen);
+  body.add_result(body.literal(DType::boolean, 1));
+  body.add_result(next.value());
+  loop->add_outputs(loop->infer());
+  return Ref(loop->output(0), point);
 }
 
-// Slices in ascending order, equal ones as they come: by the last column first.
-Ref sorted_places(const Refs& columns) {
-  Ref order;
-  for (std::size_t c = columns.size(); c-- > 0;) {
-    const Ref places = apply_all(Sort{}, Refs{order ? gather(columns[c], 0, order) : columns[c]})[1];
-    order = order ? gather(order, 0, places) : places;
-  }
-  return order;
+// Slices in ascending order, equal ones as they come: by their last elements first. Columns are [size,
+// slices].
+Ref sorted_places(const Ref& columns) {
+  const Dim &size = columns.shape()[0], &slices = columns.shape()[1];
+  if (size == 1) return apply_all(Sort{}, Refs{reshape(columns, {slices})})[1];
+  const auto by_a_column = [&](const Ref& number, const Ref& order, const Refs& read) {
+    const Ref column = index_select(read[0], 0, dim_value(size - 1, number) - number);
+    const Ref places = apply_all(Sort{}, Refs{gather(reshape(column, {slices}), 0, order)})[1];
+    return gather(order, 0, places);
+  };
+  return repeated(size, iota(slices, columns.insertion_point()), {columns}, by_a_column);
 }
 
 Refs parts(const Unique& op, const Ref& x) {
-  const Refs columns = columns_of(x);
-  if (columns.empty()) return {};
-  const InsertionPoint& point = x.insertion_point();
-  const Ref place = iota(x.shape()[0], point);
+  if (is_complex(x.dtype())) return {};
+  const Dim slices = x.shape()[0], size = numel(Shape(x.shape().begin() + 1, x.shape().end()));
+  const Ref table = reshape(x.dtype() == DType::boolean ? cast(DType::u8, x) : x, {slices, size});
+  const Ref columns = permute(table, {1, 0}), place = iota(slices, x.insertion_point());
   const Ref order = op.order == UniqueOrder::runs ? place : sorted_places(columns);
-  const Ref before = maximum(place - 1, place.literal(0));
-  Ref is_new = equal(place, place.literal(0));
-  for (const Ref& column : columns) {
-    const Ref values = gather(column, 0, order);
-    is_new = logical_or(is_new, not_equal(values, gather(values, 0, before)));
-  }
+  const Ref before = gather(order, 0, maximum(place - 1, place.literal(0)));
+  const Ref differs = not_equal(index_select(columns, 1, order), index_select(columns, 1, before));
+  const Ref is_new = logical_or(equal(place, place.literal(0)), any(differs, {0}));
   const Counted kinds = counted(as_number(is_new), op.count);
   Ref first = gather(order, 0, kinds.first);
   Ref times = upper_bound(kinds.until, kinds.number + 1) - kinds.first;
@@ -131,30 +137,19 @@ Ref overlap(const Boxes& a, const Boxes& b) {
 
 // Which boxes stay, the best first: each step drops what the box of its number overlaps.
 Ref kept_boxes(const Boxes& boxes, double threshold) {
-  const InsertionPoint& point = boxes.left.insertion_point();
   const Dim n = boxes.left.shape()[0];
-  std::vector<Value*> operands{point.region->literal(DType::boolean, 1),
-                               full({n}, 1, DType::boolean, point).value()};
-  for (const Ref& r : boxes.all()) operands.push_back(r.value());
-  Node* loop =
-      point.region->insert_typed(Loop{.carried = 1, .limit = n}, operands, {}, 1, point.before, point.source);
-  Region& body = loop->region();
-  const InsertionPoint inside{&body, nullptr, point.source};
-  const auto parameter = [&](const Type& type) { return Ref(body.add_parameter(type), inside); };
-  const Ref step = reshape(parameter({DType::i64, {}}), {1});
-  const Ref kept = parameter({DType::boolean, {n}});
-  const auto like = [&](const Ref& r) { return parameter(r.type()); };
-  const Boxes all{like(boxes.left), like(boxes.top), like(boxes.right), like(boxes.bottom), like(boxes.area)};
-  const auto at_step = [&](const Ref& values) { return gather(values, 0, step); };
-  const Boxes one{at_step(all.left), at_step(all.top), at_step(all.right), at_step(all.bottom),
-                  at_step(all.area)};
-  const Ref share = overlap(one, all);
-  const Ref is_later = iota(n, inside) > step;
-  const Ref drops = logical_and(logical_and(at_step(kept), is_later), share > share.literal(threshold));
-  body.add_result(body.literal(DType::boolean, 1));
-  body.add_result(logical_and(kept, logical_not(drops)).value());
-  loop->add_outputs(loop->infer());
-  return Ref(loop->output(0), point);
+  const auto without_overlaps = [&](const Ref& number, const Ref& kept, const Refs& read) {
+    const Boxes all{read[0], read[1], read[2], read[3], read[4]};
+    const auto at_step = [&](const Ref& values) { return gather(values, 0, number); };
+    const Boxes one{at_step(all.left), at_step(all.top), at_step(all.right), at_step(all.bottom),
+                    at_step(all.area)};
+    const Ref share = overlap(one, all);
+    const Ref is_later = iota(n, number.insertion_point()) > number;
+    const Ref drops = logical_and(logical_and(at_step(kept), is_later), share > share.literal(threshold));
+    return logical_and(kept, logical_not(drops));
+  };
+  return repeated(n, full({n}, 1, DType::boolean, boxes.left.insertion_point()), boxes.all(),
+                  without_overlaps);
 }
 
 Refs parts(const SuppressOverlaps& op, const Ref& boxes, const Ref& scores) {

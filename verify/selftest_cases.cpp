@@ -284,6 +284,10 @@ constexpr SelfTestRow rows[] = {
      "(%x: T[N,C,H,W]) { @w : T[C,K,2,2] @b : T[K] %1 = conv_transpose(%x, @w, @b, stride=2) return %1 }",
      gpu_floats, "N=1 C=1 H=1 W=1 K=1; N=2 C=16 H=7 W=5 K=8"},
     {"convolutions",
+     "(%x: T[N,12,H,W], %w: T[12,K,3,3]) { %1 = conv_transpose(%x, %w, groups=3, stride=2, pad=1) "
+     "return %1 }",
+     gpu_floats, "N=1 H=1 W=1 K=1; N=2 H=7 W=5 K=24"},
+    {"convolutions",
      "(%x: T[N,C,W]) { @w : T[K,C,5] %1 = conv(%x, @w, pad=4, dilation=2) %2 = silu(%1) return %2 }",
      gpu_floats, "N=1 C=3 W=20 K=2; N=3 C=20 W=65 K=40"},
     {"pools", "(%x: T[N,C,H,W]) { %1 = max_pool(%x, kernel=3, stride=2, pad=1) return %1 }", gpu_floats,
@@ -329,6 +333,8 @@ constexpr SelfTestRow rows[] = {
      "%7 = real(%5) %8 = mul(%2, 0.1) %9 = matrix_exp(%8) %10, %11 = ldl_factor(%2) "
      "return %3, %4, %7, %9, %10, %11 }",
      "f32 f64", "B=1 N=1; B=3 N=6; B=1 N=40"},
+    {"linear algebra", "(%x: T[B,N,N]) { %1 = mul(%x, 0.1) %2 = matrix_exp(%1) return %2 }", "f16 bf16",
+     "B=1 N=1; B=1 N=5; B=3 N=6; B=1 N=24"},
     {"operators of users",
      "(%x: f32[N]) { %1 = mul(%x, 2.0) %2, %3 = custom(%1, call=[\"selftest::windows\",K,0.5], "
      "signature=\"(x: f32[places], size: int, scale: float) -> f32[places-size+1,size], "
@@ -365,6 +371,9 @@ constexpr SelfTestRow rows[] = {
     {"data-dependent sizes",
      "(%x: T[N,M]) { %1 = greater(%x, 0.0) %2 = nonzero(%1, count=?0) %3 = mul(%2, 2) return %3 }", "f32",
      "N=5 M=7; N=40 M=33"},
+    {"data-dependent sizes",
+     "(%x: T[N,M]) { %1 = greater(%x, 0.5) %2, %3, %4 = unique(%1, count=?0) return %2, %3, %4 }", "f32",
+     "N=5 M=1; N=70 M=3; N=40 M=33"},
     {"models",
      "(%x: T[N,3,H,H]) { @a.weight : T[16,3,3,3] @n.mean : T[16] @n.var : T[16] @n.weight : T[16] @n.bias : "
      "T[16] "

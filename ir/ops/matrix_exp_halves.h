@@ -4,8 +4,7 @@
 
 namespace tenon {
 
-/// PyTorch 2.13 and before read their table of f64 coefficients as numbers of the matrix's type: but for a
-/// matrix of zeros, what comes out is no exponential. This gives the same.
+/// What comes out is no exponential, as base/matrix_exp_halves.h says.
 void matrix_exp_of_halves(const Tensor& x, Tensor& y);
 
 }  // namespace tenon

@@ -6,6 +6,7 @@
 #include "kernels/gpu/loop_source.h"
 #include "kernels/gpu/product_tiling.h"
 #include "runtime/calls/conv.h"
+#include "runtime/gpu/computed_weights.h"
 #include "runtime/gpu/library_convolution.h"
 #include "runtime/gpu/loop.h"
 #include "runtime/gpu/product_candidates.h"
@@ -67,27 +68,16 @@ PlannedTensor rows_of_weights(Planner& planner, const ConvCall& call, const Dept
       Tensor::view_of(packed.storage(), call.weights.dtype(), shape, contiguous_strides(shape), 0));
 }
 
-// The axes of weights such that the rows of rows_of_weights lie one behind the other.
-Order rows_order(const ConvShape& shape, const Depths& depths, std::size_t rank) {
-  Order order = depths.channels_fast ? channels_last(rank) : row_major(rank);
-  if (depths.rows_of_taps) std::rotate(order.begin(), order.begin() + 1, order.end());
-  if (depths.rows_of_taps) return order;
-  if (shape.transposed) std::swap(*std::ranges::find(order, 0), *std::ranges::find(order, 1));
-  return order;
-}
-
-// Weights that the graph computes are copied to such rows, unfilled. In groups of a transposed convolution no
-// order of the axes makes rows.
-PlannedTensor rows_of_computed(Planner& planner, const ConvCall& call, const Depths& depths) {
-  const Order order = rows_order(call.shape, depths, call.weights_value->rank());
-  const PlannedTensor weights = planner.dense(call.weights_value, order);
-  const std::int64_t rows = rows_of(call.shape, depths);
-  const Index shape{rows, weights.numel() / rows};
-  return {weights.buffer(), weights.permute(order).view_as(shape)};
-}
-
-bool has_rows(const ConvCall& call) {
-  return call.weights.defined() || !call.shape.transposed || call.shape.groups == 1;
+// The same of weights that the graph computes, but rows are not filled up.
+PlannedTensor rows_of_computed(Planner& planner, const ConvCall& call, const Depths& how) {
+  using enum WeightAxis;
+  using Order = std::array<WeightAxis, 4>;
+  const Order order = how.rows_of_taps    ? Order{taps, groups, columns, depths}
+                      : how.channels_fast ? Order{groups, columns, taps, depths}
+                                          : Order{groups, columns, depths, taps};
+  const PlannedTensor weights = computed_weights(planner, call, order);
+  const std::int64_t rows = rows_of(call.shape, how);
+  return weights.view_as({rows, weights.numel() / rows});
 }
 
 // Strides of pixels as rows of the input's matrix, and of channels as its columns.
@@ -293,14 +283,12 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
   if (numel(call->weights_value->shape()) == 0) return {};
   if (numel(call->anchor->output()->shape()) == 0) return {};
   if (parts.prologue && call->shape.groups != 1) return {};
-  std::vector<Candidate> candidates;
-  if (has_rows(*call)) {
-    const bool is_plain = is_of_pixels(call->shape) || is_of_taps(call->shape);
-    candidates = product_candidates(planner, parts, *call->anchor, call->bias, channels_last(call->x->rank()),
-                                    call->work(), is_plain ? "product" : "windows product",
-                                    [parts, call](Planner& p) { return place_conv(p, parts, *call); });
-    if (!parts.prologue) add_library_convolution(planner, group, *call, candidates);
-  }
+  const bool is_plain = is_of_pixels(call->shape) || is_of_taps(call->shape);
+  std::vector<Candidate> candidates =
+      product_candidates(planner, parts, *call->anchor, call->bias, channels_last(call->x->rank()),
+                         call->work(), is_plain ? "product" : "windows product",
+                         [parts, call](Planner& p) { return place_conv(p, parts, *call); });
+  if (!parts.prologue) add_library_convolution(planner, group, *call, candidates);
   if (auto thin = thin_convolution(planner, group, *call)) {
     for (Candidate& c : candidates) c.info.seconds = seconds_of_groups(planner, *call, c.info.work);
     candidates.insert(candidates.begin(), std::move(*thin));

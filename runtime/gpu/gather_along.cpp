@@ -65,12 +65,39 @@ void emit_select(Planner& planner, const Group& group) {
   emit_along(planner, node, axis, table, std::move(of_table), std::move(of_index));
 }
 
+// The axes that indices name, in the order of the indices.
+Axes indexed_axes(const Node& node) {
+  if (const auto* op = node.as<IndexAt>()) return op->axes;
+  return {node.is<Gather>() ? node.as<Gather>()->axis : node.as<IndexSelect>()->axis};
+}
+
+bool chooses_of_nothing(const Node& node) { return numel(node.input(0)->shape()) == Dim(0); }
+
+// Any index of an axis without elements is wrong: a run reports one, and nothing is read.
+void emit_of_nothing(Planner& planner, const Group& group) {
+  const Node& node = group.node();
+  const Axes axes = indexed_axes(node);
+  std::size_t k = 0;
+  while (node.input(0)->shape()[static_cast<std::size_t>(axes[k])] != 0) ++k;
+  const PlannedTensor indices = planner.dense(node.input(1 + k));
+  places_of(planner,
+            {.sizes = {indices.numel()}, .operands = {{.indices = indices.view_as({indices.numel()})}}}, 0);
+  planner.assignment().assign(node.output(), row_major(node.output()->rank()));
+}
+
+std::vector<Candidate> lower_of_nothing(const Node& node) {
+  for (std::size_t i = 1; i < node.inputs().size(); ++i)
+    if (!are_indices(node.input(i)->dtype())) return {};
+  return {{{.kernel = "wrong index"}, emit_of_nothing}};
+}
+
 Work work_of(const Node& node) {
   return {.bytes = 2 * bytes_of(node.output()->type()) + bytes_of(node.input(1)->type())};
 }
 
 std::vector<Candidate> lower_gather(const Planner& planner, const Group& group) {
   const Node& node = group.node();
+  if (chooses_of_nothing(node)) return lower_of_nothing(node);
   if (!node.is<Gather>() || !is_copied(node.input(0)->dtype()) || !are_indices(node.input(1)->dtype()) ||
       node.input(0)->rank() == 0)
     return {};
@@ -82,6 +109,7 @@ std::vector<Candidate> lower_gather(const Planner& planner, const Group& group) 
 // Slices of complex numbers; those of others are loops as they are.
 std::vector<Candidate> lower_select(const Planner& planner, const Group& group) {
   const Node& node = group.node();
+  if (chooses_of_nothing(node)) return lower_of_nothing(node);
   if (!node.is<IndexSelect>() || !is_complex(node.input(0)->dtype()) || !are_indices(node.input(1)->dtype()))
     return {};
   const Work work = work_of(node);
@@ -127,15 +155,17 @@ void emit_index(Planner& planner, const Group& group) {
 
 std::vector<Candidate> lower_index(const Planner& planner, const Group& group) {
   const Node& node = group.node();
+  if (chooses_of_nothing(node)) return lower_of_nothing(node);
   const auto* op = node.as<IndexAt>();
-  if (!op || op->axes.size() < 2 || !is_copied(node.input(0)->dtype())) return {};
+  const bool is_loop = op && op->axes.size() == 1 && !is_complex(node.input(0)->dtype());
+  if (!op || is_loop || !is_copied(node.input(0)->dtype())) return {};
   std::vector<Type> types;
   for (std::size_t k = 0; k < op->axes.size(); ++k) {
     types.push_back(node.input(1 + k)->type());
     if (!are_indices(node.input(1 + k)->dtype())) return {};
   }
   const Index places = eval(index_places(node.input(0)->type(), op->axes, types), {});
-  if (!fits_placement(places.size(), numel(places), numel(node.input(0)->shape()).value())) return {};
+  if (!fits({.sizes = places, .places = numel(node.input(0)->shape()).value()})) return {};
   const Work work = work_of(node);
   return {{{.kernel = "index", .work = work, .seconds = planner.estimate(0, work.bytes)}, emit_index}};
 }

@@ -118,7 +118,8 @@ std::vector<Candidate> lower_aggregation(const Planner& planner, const Group& gr
       (a->weights && (a->weights->dtype() != dtype || is_complex(dtype))))
     return {};
   const auto fits = [](const Value* v) { return !v || are_indices(v->dtype()); };
-  if (!fits(a->targets) || !fits(a->sources) || !fits_placement(1, a->edges, std::max(a->rows, a->cols)))
+  if (!fits(a->targets) || !fits(a->sources) ||
+      !gpu::fits({.sizes = {a->edges}, .places = std::max(a->rows, a->cols)}))
     return {};
   const Work work = a->work();
   const CandidateInfo info{
@@ -159,7 +160,7 @@ std::vector<Candidate> lower_index_add(const Planner& planner, const Group& grou
   if (entries == 0) return copy_of_first(planner, group);
   if (!has_sums(node.output()->dtype())) return {};
   if (!are_indices(node.input(1)->dtype()) || node.input(0)->rank() == 0 ||
-      !fits_placement(1, entries, around(node.input(0), op->axis).rows))
+      !fits({.sizes = {entries}, .places = around(node.input(0), op->axis).rows}))
     return {};
   const Work work{.flops = static_cast<double>(numel(node.input(2)->shape()).value()),
                   .bytes = 2 * bytes_of(node.output()->type()) + bytes_of(node.input(2)->type())};

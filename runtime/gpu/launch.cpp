@@ -1,5 +1,7 @@
 #include "runtime/gpu/launch.h"
 
+#include "runtime/gpu/loop.h"
+
 namespace tenon::gpu {
 namespace {
 
@@ -35,13 +37,13 @@ PlannedTensor viewed(Planner& planner, const Value* value, const Index& shape) {
   return (at.can_view_as(shape) ? at : planner.dense(value)).view_as(shape);
 }
 
-PlannedTensor dense(Planner& planner, const Node& node, const PlannedTensor& tensor) {
+PlannedTensor dense(Planner& planner, const PlannedTensor& tensor) {
   if (tensor.is_contiguous()) return tensor;
   const PlannedTensor memory =
       planner.bytes(static_cast<std::size_t>(tensor.numel()) * size_of(tensor.dtype()));
   const PlannedTensor target(memory.buffer(),
                              Strided(tensor.dtype(), tensor.shape(), contiguous_strides(tensor.shape()), 0));
-  planner.copy(tensor, target, &node);
+  planner.prepare(make_copy(gpu_of(planner), tensor, target), {tensor}, {target});
   return target;
 }
 

@@ -28,7 +28,7 @@ void emit(Planner&, const Node&, Launch);
 /// no such view.
 PlannedTensor viewed(Planner&, const Value*, const Index& shape);
 /// The same of any tensor, on behalf of the node that is being planned.
-PlannedTensor dense(Planner&, const Node&, const PlannedTensor&);
+PlannedTensor dense(Planner&, const PlannedTensor&);
 
 /// What gives its first operand as it is.
 std::vector<Candidate> copy_of_first(const Planner&, const Group&);

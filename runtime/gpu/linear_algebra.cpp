@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/matrix_exp_halves.h"
 #include "ir/ops/linalg.h"
 #include "runtime/gpu/matrices.h"
 
@@ -185,10 +186,18 @@ void emit_ldl_solve(Planner& planner, const Group& group) {
 
 void emit_matrix_exp(Planner& planner, const Group& group) {
   const MatrixNode m(planner, group.node());
-  m.emit({.header = "matrix_exp",
-          .call = "exponentiate(x, y, memory)",
-          .operands = {m.read("x", 0), m.result("y", 0)},
-          .words = 4 * Sides(group.node()).words()});
+  const Sides x(group.node());
+  std::vector<MatrixOperand> operands{m.read("x", 0), m.result("y", 0)};
+  if (size_of(group.node().output()->dtype()) != 2)
+    return m.emit({.header = "matrix_exp",
+                   .call = "exponentiate(x, y, memory)",
+                   .operands = std::move(operands),
+                   .words = 4 * x.words()});
+  const bool is_alone = operands[0].tensor.shape()[0] == 1;
+  m.emit({.header = "matrix_exp_halves",
+          .call = fmt::format("exponentiate_halves(x, y, {}, memory)", is_alone),
+          .operands = std::move(operands),
+          .words = (1 + matrices_of_exponential) * x.words()});
 }
 
 struct Rule {
@@ -233,9 +242,7 @@ std::vector<Candidate> lower_linear_algebra(const Planner& planner, const Group&
   const Node& node = group.node();
   const auto rule =
       std::find_if(rules().begin(), rules().end(), [&](const Rule& r) { return r.op == &node.op().info(); });
-  // Halves of matrix_exp are rounded where PyTorch rounds them (ir/ops/matrix_exp_halves.h).
-  const bool rounds_halves = node.is<MatrixExp>() && size_of(node.input(0)->dtype()) == 2;
-  if (rule == rules().end() || rounds_halves || !fits(node)) return {};
+  if (rule == rules().end() || !fits(node)) return {};
   Work work;
   for (const Value* value : node.inputs()) work.bytes += bytes_of(value->type());
   for (std::size_t i = 0; i < node.num_outputs(); ++i) work.bytes += bytes_of(node.output(i)->type());

@@ -27,6 +27,38 @@ std::vector<std::int64_t> fields(const Placement& p, std::int64_t wrong) {
   return list;
 }
 
+// Axis `at` and the one before it become one, where all goes on evenly from the end of a row to the next.
+void merge(Placement& p, std::size_t at) {
+  const std::int64_t before = p.sizes[at - 1], size = p.sizes[at];
+  std::vector<Index> all;
+  if (!p.base.empty()) all.push_back(p.base);
+  for (const IndexOperand& o : p.operands) all.push_back(o.indices.strides());
+  for (Index& strides : all) {
+    if (size != 1 && before != 1 && strides[at - 1] != strides[at] * size) return;
+    if (size != 1) strides[at - 1] = strides[at];
+    strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  p.sizes[at - 1] = before * size;
+  p.sizes.erase(p.sizes.begin() + static_cast<std::ptrdiff_t>(at));
+  std::size_t next = 0;
+  if (!p.base.empty()) p.base = all[next++];
+  for (IndexOperand& o : p.operands)
+    o.indices = {o.indices.buffer(), Strided(o.indices.dtype(), p.sizes, all[next++], o.indices.offset())};
+}
+
+Placement merged(Placement p) {
+  for (std::size_t at = p.sizes.size(); at-- > 1;) merge(p, at);
+  return p;
+}
+
+// As many as the kernel has at most: indices that do not lie so are copied.
+Placement with_few_axes(Planner& planner, Placement p) {
+  p = merged(std::move(p));
+  if (p.sizes.size() <= places_rank) return p;
+  for (IndexOperand& o : p.operands) o.indices = dense(planner, o.indices);
+  return merged(std::move(p));
+}
+
 PlannedTensor integers(Planner& planner, std::int64_t count) {
   const PlannedTensor memory = planner.bytes(static_cast<std::size_t>(count) * sizeof(std::int32_t));
   return {memory.buffer(), Strided(DType::i32, {count}, {1}, 0)};
@@ -66,12 +98,14 @@ Ranks ranks_of(Planner& planner, const Placement& p, const Ordered& ordered,
 
 bool are_indices(DType dtype) { return dtype == DType::i64 || dtype == DType::i32; }
 
-bool fits_placement(std::size_t rank, std::int64_t entries, std::int64_t places) {
+bool fits(const Placement& p) {
   constexpr std::int64_t limit = (std::int64_t{1} << 31) - 1;
-  return rank <= places_rank && entries > 0 && entries < limit && places > 0 && places < limit;
+  return merged(p).sizes.size() <= places_rank && p.entries() > 0 && p.entries() < limit && p.places > 0 &&
+         p.places < limit;
 }
 
-PlannedTensor places_of(Planner& planner, const Placement& p, std::int64_t wrong) {
+PlannedTensor places_of(Planner& planner, const Placement& given, std::int64_t wrong) {
+  const Placement p = with_few_axes(planner, given);
   const PlannedTensor places = integers(planner, p.entries());
   std::vector<PlannedTensor> reads;
   std::vector<DType> types;

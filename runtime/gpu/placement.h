@@ -12,8 +12,8 @@ struct IndexOperand {
   bool from_end = false;   // negative indices count from the end
 };
 
-/// Entries are numbered row-major by `sizes` (at most places_rank of them, numbers and places below 2^31).
-/// Their place is the sum of what the indices say, and of base * their own position.
+/// Entries are numbered row-major by `sizes` (numbers and places below 2^31). Their place is the sum of what
+/// the indices say, and of base * their own position.
 struct Placement {
   Index sizes;
   Index base = {};  // none: 0
@@ -25,8 +25,8 @@ struct Placement {
 
 /// Kernels find indices of these types.
 bool are_indices(DType);
-/// Are the sizes within what placements take?
-bool fits_placement(std::size_t rank, std::int64_t entries, std::int64_t places);
+/// Are the sizes within what kernels take? What indices add is not looked at.
+bool fits(const Placement&);
 
 /// The place of each entry (i32, dense); `wrong` for one whose index is out of range, which is a fault.
 PlannedTensor places_of(Planner&, const Placement&, std::int64_t wrong);

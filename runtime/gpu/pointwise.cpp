@@ -31,9 +31,13 @@ void emit_pointwise(Planner& planner, const Group& group) {
   const auto dense = [](const PlannedTensor& t) { return t.is_contiguous(); };
   const PlannedTensor result =
       planner.assignment().assign(node.output(), row_major(node.output()->rank()), dense);
-  const Index sizes = result.shape();
-  const PlannedTensor a = planner.assignment().at(node.input(0)).expand(sizes),
-                      b = planner.assignment().at(node.inputs().back()).expand(sizes);
+  const bool is_line = result.rank() > pointwise_max_rank;  // copies of the operands are
+  const Index sizes = is_line ? Index{result.numel()} : result.shape();
+  const auto stretched = [&](const Value* v) {
+    return is_line ? planner.broadcast(v, result.shape()).view_as(sizes)
+                   : planner.assignment().at(v).expand(sizes);
+  };
+  const PlannedTensor a = stretched(node.input(0)), b = stretched(node.inputs().back());
   emit(planner, node,
        {.name = {},
         .kernel = {.source = pointwise_source(result.dtype(), value_of(node)),
@@ -47,7 +51,7 @@ void emit_pointwise(Planner& planner, const Group& group) {
 
 std::vector<Candidate> lower_pointwise(const Planner& planner, const Group& group) {
   const Value* result = group.node().output();
-  if (numel(result->shape()) == 0 || result->rank() > pointwise_max_rank) return {};
+  if (numel(result->shape()) == 0) return {};
   const Work work{.flops = 100.0 * static_cast<double>(numel(result->shape()).value()),
                   .bytes = 3 * bytes_of(result->type())};
   return {{{.kernel = "pointwise", .work = work, .seconds = planner.estimate(work.flops, work.bytes)},

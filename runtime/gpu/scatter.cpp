@@ -20,7 +20,14 @@ PlacedReduce reduce_of(ScatterReduce reduce) {
   TENON_CHECK(false);
 }
 
-// Every element is a place, and every index an entry.
+// Every element is a place, and every index an entry: what the entries' own positions say of their places.
+Placement entries_of(const Node& node) {
+  const Index x = eval(node.input(0)->shape(), {});
+  Placement p{.sizes = eval(node.input(1)->shape(), {}), .base = contiguous_strides(x), .places = numel(x)};
+  p.base[static_cast<std::size_t>(node.as<Scatter>()->axis)] = 0;
+  return p;
+}
+
 void emit_scatter(Planner& planner, const Group& group) {
   const Node& node = group.node();
   const auto& op = *node.as<Scatter>();
@@ -29,11 +36,10 @@ void emit_scatter(Planner& planner, const Group& group) {
   PlannedTensor values = planner.assignment().at(node.input(2));
   for (std::size_t d = 0; d < values.rank(); ++d)
     values = values.slice(static_cast<std::int64_t>(d), 0, indices.shape()[d]);
-  values = dense(planner, node, values);
+  values = dense(planner, values);
   const PlannedTensor x = planner.dense(node.input(0));
-  Placement p{.sizes = indices.shape(), .base = contiguous_strides(x.shape()), .places = x.numel()};
-  p.operands = {{.indices = indices, .range = x.shape()[axis], .step = p.base[axis]}};
-  p.base[axis] = 0;
+  Placement p = entries_of(node);
+  p.operands = {{.indices = indices, .range = x.shape()[axis], .step = x.strides()[axis]}};
   const PlacedEntries entries = entries_by_place(planner, p);
   const PlannedTensor rows = x.view_as({1, x.numel(), 1});
   emit_placed_fold(planner, node, entries,
@@ -54,9 +60,7 @@ std::vector<Candidate> lower_scatter(const Planner& planner, const Group& group)
   const auto* op = node.as<Scatter>();
   if (op && numel(node.input(1)->shape()).value() == 0) return copy_of_first(planner, group);
   if (!op || node.input(0)->rank() == 0 || !are_indices(node.input(1)->dtype()) ||
-      !folds_rows(reduce_of(op->reduce), node.output()->dtype()) ||
-      !fits_placement(node.input(1)->rank(), numel(node.input(1)->shape()).value(),
-                      numel(node.input(0)->shape()).value()))
+      !folds_rows(reduce_of(op->reduce), node.output()->dtype()) || !fits(entries_of(node)))
     return {};
   const Work work = work_of(node, *node.input(1));
   const CandidateInfo info{
@@ -96,10 +100,10 @@ struct Put {
   }
 };
 
-PlannedTensor rows_in_order(Planner& planner, const Node& node, const PlannedTensor& tensor,
-                            const Axes& order, const Index& rows) {
+PlannedTensor rows_in_order(Planner& planner, const PlannedTensor& tensor, const Axes& order,
+                            const Index& rows) {
   const PlannedTensor permuted = tensor.permute(order);
-  return (strides_as(permuted, rows) ? permuted : dense(planner, node, permuted)).view_as(rows);
+  return (strides_as(permuted, rows) ? permuted : dense(planner, permuted)).view_as(rows);
 }
 
 Placement placement_of(Planner& planner, const Node& node, const Put& put) {
@@ -117,8 +121,8 @@ void emit_index_put(Planner& planner, const Group& group) {
   const Node& node = group.node();
   const Put put(node);
   PlacedFold fold{.reduce = node.as<IndexPut>()->accumulate ? PlacedReduce::sum : PlacedReduce::last};
-  fold.x = rows_in_order(planner, node, planner.assignment().at(node.input(0)), put.order, put.rows);
-  fold.values = rows_in_order(planner, node, planner.assignment().at(node.input(1)).expand(put.expanded),
+  fold.x = rows_in_order(planner, planner.assignment().at(node.input(0)), put.order, put.rows);
+  fold.values = rows_in_order(planner, planner.assignment().at(node.input(1)).expand(put.expanded),
                               put.value_order, put.value_rows);
   const PlacedEntries entries = entries_by_place(planner, placement_of(planner, node, put));
   fold.result = result_in_rows(planner, node, node.input(0), fold.x, put.order, put.rows);
@@ -134,7 +138,7 @@ std::vector<Candidate> lower_index_put(const Planner& planner, const Group& grou
   const Put put(node);
   if (numel(put.places) == 0) return copy_of_first(planner, group);
   if (!folds_rows(op->accumulate ? PlacedReduce::sum : PlacedReduce::last, node.output()->dtype()) ||
-      !fits_placement(put.places.size(), numel(put.places), put.rows[1]))
+      !fits({.sizes = put.places, .places = put.rows[1]}))
     return {};
   const Work work = work_of(node, *node.input(1));
   const CandidateInfo info{

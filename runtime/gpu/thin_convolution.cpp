@@ -7,6 +7,7 @@
 #include "kernels/gpu/product_source.h"
 #include "kernels/gpu/thin_convolution_source.h"
 #include "runtime/calls/epilogue.h"
+#include "runtime/gpu/computed_weights.h"
 #include "runtime/gpu/launch.h"
 #include "runtime/gpu/loop.h"
 #include "runtime/gpu/loop_fault.h"
@@ -33,11 +34,8 @@ PlannedTensor weights_by_taps(Planner& planner, const ConvCall& call) {
   const ConvShape& s = call.shape;
   const Index shape{s.taps(), s.Cin / s.groups, s.Cout};
   if (!call.weights.defined()) {
-    Order order = channels_last(call.weights_value->rank());  // the two channels behind the taps
-    std::rotate(order.begin(), order.begin() + 1, order.end());
-    if (s.transposed) std::swap(order[order.size() - 1], order[order.size() - 2]);
-    const PlannedTensor weights = planner.dense(call.weights_value, order);
-    return {weights.buffer(), weights.permute(order).view_as(shape)};
+    using enum WeightAxis;
+    return computed_weights(planner, call, {taps, depths, groups, columns}).view_as(shape);
   }
   const DType dtype = call.weights.dtype();
   const std::string form =
@@ -91,7 +89,6 @@ std::optional<Candidate> thin_convolution(const Planner& planner, const Group& g
   constexpr std::size_t max_buffers = 64;
   const ConvShape& s = call.shape;
   if (s.groups == 1) return std::nullopt;
-  if (!call.weights.defined() && s.transposed && s.Cin != s.groups) return std::nullopt;
   const Order order = channels_last(call.x->rank());
   const auto tile = TileProgram::match(planner, group, *call.anchor, call.bias, order);
   if (!tile || tile->operands.size() + 3 > max_buffers) return std::nullopt;

@@ -1,5 +1,5 @@
-// base/prim_meaning.h, base/special_meaning.h and base/philox_rounds.h compile without a standard library:
-// with what a GPU's run-time compiler has built in.
+// base/prim_meaning.h, base/special_meaning.h, base/matrix_exp_halves.h and base/philox_rounds.h compile
+// without a standard library: with what a GPU's run-time compiler has built in.
 #define __HIPCC_RTC__
 #define __device__
 #define __forceinline__ inline
@@ -58,6 +58,7 @@ QUESTION(isinf)
 QUESTION(isnan)
 QUESTION(signbit)
 
+#include "base/matrix_exp_halves.h"
 #include "base/philox_rounds.h"
 #include "base/special_meaning.h"
 
@@ -66,5 +67,12 @@ float of_floats(Prim p, float a, float b, float c) { return meaning(p, a, b, c);
 double of_doubles(Prim p, double a, double b, double c) { return meaning(p, a, b, c); }
 Int of_integers(Prim p, Int a, Int b, Int c) { return meaning(p, a, b, c); }
 double of_special(SpecialFunction f, double a, double b) { return meaning(f, a, b); }
+struct Room {
+  using Matrix = int;
+  int matrix();
+  void fill(int, float), put(int, float, int, float), add(int, int, float), multiply(int, int, int);
+  float norm(int), rounded(float), read(const double*, int);
+};
+int of_matrices(Room& room, int a) { return ExponentialOfHalves<Room>(room).of(a, true); }
 void of_words(unsigned* words, unsigned key) { philox_rounds(words, key, key); }
 }  // namespace tenon::scalar_detail

@@ -1,5 +1,6 @@
 // Linear algebra: each function, with its numbers in shared and in global memory, on batches of sizes that
 // fill panels and sizes that do not. What is expected is what the reference gives.
+#include "base/matrix_exp_halves.h"
 #include "ir/evaluate.h"
 #include "ir/parse.h"
 #include "kernels/gpu/matrix_source.h"
@@ -227,6 +228,13 @@ void add_rest(std::vector<GpuCase>& cases) {
                       .graph = "%1 = matrix_exp(%x) return %1",
                       .buffers = {{"x", t, 6, 6, "input"}, {"y", t, 6, 6, "result"}},
                       .words = 4 * matrix_words(6, 6)});
+  for (const DType half : {DType::f16, DType::bf16})
+    add(fmt::format("exponential {}", name(half)),
+        {.header = "matrix_exp_halves",
+         .call = "exponentiate_halves(x, y, false, memory)",
+         .graph = "%1 = matrix_exp(%x) return %1",
+         .buffers = {{"x", half, 6, 6, "input"}, {"y", half, 6, 6, "result"}},
+         .words = (1 + matrices_of_exponential) * matrix_words(6, 6)});
   add("eig", {.header = "eig",
               .call = "find_eig(x, values, vectors, memory, fault)",
               .graph = "%1, %2 = eig(%x) return %1, %2",

@@ -265,6 +265,9 @@ void add_thin_convolutions(List& list) {
   list.push_back({"convolution depthwise of computed weights f32",
                   "(%x: f32[2,6,5,4], %w: f32[12,1,3,3]) { %1 = conv(%x, %w, pad=1, groups=6) return %1 }",
                   Values::plain, 2e-5});
+  list.push_back({"convolution of computed thin transposed groups f32",
+                  "(%x: f32[2,6,5,4], %w: f32[6,2,2,3]) { %1 = conv_transpose(%x, %w, groups=3) return %1 }",
+                  Values::plain, 2e-5});
 }
 
 // Convolutions whose input does not lie as its products read it.
@@ -291,6 +294,10 @@ void add_copied_convolutions(List& list) {
   add("of patches in one dimension", "2,5,64", "24,5,16", "conv(%x, @w, stride=16)");
   add("of few channels", "1,3,64,64", "8,3,7,7", "conv(%x, @w, pad=3)");
   add("of many channels", "2,32,32,32", "8,32,3,3", "conv(%x, @w, pad=1)");
+  list.push_back(
+      {"convolution transposed of computed groups f32",
+       "(%x: f32[1,64,16,16], %w: f32[64,32,2,2]) { %1 = conv_transpose(%x, %w, groups=2) return %1 }",
+       Values::plain, 5e-5});
 }
 
 void add_others(List& list) {

@@ -106,6 +106,10 @@ def unique_rows(x):
     return torch.unique((x > 0).long()[:, :2], dim=0, return_inverse=True, return_counts=True)
 
 
+def unique_columns(x):
+    return torch.unique((x > 0).long(), dim=1, return_inverse=True, return_counts=True)
+
+
 def unique_consecutive(x):
     return torch.unique_consecutive((x[:, 0] > 0).long(), return_inverse=True, return_counts=True)
 
@@ -156,8 +160,8 @@ def the_same_mask_twice(x):
 
 TRACED = [nonzero, the_same_mask_twice, nonzero_tuple, where_alone, argwhere, mask, mask_of_rows, mask_and_places, masked_select,
           mask_assign_from_mask, mask_assign_rows, mask_add_rows, route, count_of_rows, flatten_kept, unique, unique_all,
-          unique_rows, unique_consecutive, bincount, bincount_weighted, repeat_each, repeat_places, one_hot, cat_of_parts,
-          two_masks, sort_kept, matmul_kept]
+          unique_rows, unique_columns, unique_consecutive, bincount, bincount_weighted, repeat_each, repeat_places, one_hot,
+          cat_of_parts, two_masks, sort_kept, matmul_kept]
 
 
 class Wrapped(nn.Module):

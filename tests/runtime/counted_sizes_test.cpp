@@ -62,8 +62,8 @@ TEST(CountedSizes, ACountIsReadByTheHostAndCountedByTheDevice) {
 )");
 }
 
-TEST(CountedSizes, WideSlicesStayAsTheyAre) {
-  const std::string text = R"(graph g(%x: f32[N,17]) {
+TEST(CountedSizes, ComplexNumbersHaveNoOrder) {
+  const std::string text = R"(graph g(%x: c64[N]) {
   %1, %2, %3 = unique(%x, count=?0) : i64[?0], i64[N], i64[?0]
   return %1, %2, %3
 }
@@ -118,7 +118,8 @@ TEST(DataSizes, NegativeRepeatsAreAnError) {
 // Few different values, so that many slices are equal.
 TEST(DataSizes, UniqueInEveryOrder) {
   for (const std::string order : {"sorted", "appearance", "runs"})
-    for (const Index& shape : {Index{0}, Index{1}, Index{60}, Index{40, 2}, Index{30, 2, 1}, Index{0, 3}})
+    for (const Index& shape : {Index{0}, Index{1}, Index{60}, Index{40, 2}, Index{30, 2, 1}, Index{0, 3},
+                               Index{4, 0}, Index{50, 3, 9}})
       for (const DType dtype : {DType::f32, DType::i64, DType::boolean, DType::u8}) {
         SCOPED_TRACE(fmt::format("{} {}[{}]", order, name(dtype), fmt::join(shape, ",")));
         const Tensor x = random_tensor(is_float(dtype) ? DType::i32 : dtype, shape, 11).to(dtype);
@@ -128,6 +129,18 @@ TEST(DataSizes, UniqueInEveryOrder) {
                         name(dtype), fmt::join(shape, ","), order, shape[0]),
             std::vector{x});
       }
+}
+
+// Slices that differ in one element, at any place.
+TEST(DataSizes, UniqueOfWideSlices) {
+  constexpr long slices = 20, size = 40;
+  Tensor x = Tensor::zeros(DType::f32, {slices, size});
+  for (long i = 0; i < slices; ++i) x.set_double(Index{i, i * 7 % 13 * 3}, i % 3 - 1.0);
+  for (const std::string order : {"sorted", "appearance", "runs"})
+    expect_same(fmt::format("graph g(%x: f32[20,40]) {{\n  %1, %2, %3 = unique(%x, order=\"{}\", count=?0) : "
+                            "i64[?0], i64[20], i64[?0]\n  return %1, %2, %3\n}}\n",
+                            order),
+                std::vector{x});
 }
 
 TEST(DataSizes, NanIsUniqueEachTimeAndZerosAreEqual) {

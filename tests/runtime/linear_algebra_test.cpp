@@ -356,6 +356,20 @@ TEST(LinearAlgebraData, ExponentialsOfLargeNorm) {
   }
 }
 
+// Of every degree, of matrices that are alone and of others.
+TEST(LinearAlgebraData, ExponentialsOfHalves) {
+  for (const DType dtype : {DType::f16, DType::bf16})
+    for (const Index& shape : {Index{1, 1}, Index{3, 3}, Index{2, 3, 3}, Index{24, 24}})
+      for (const int exponent : {-30, -14, -10, -6, -3, 2, 20}) {
+        Tensor x = random_tensor(DType::f32, shape, 13);
+        for_each_index(shape, [&](auto i) { x.set_double(i, std::ldexp(x.get_double(i), exponent)); });
+        SCOPED_TRACE(fmt::format("{} 2^{}", type_string(dtype, shape), exponent));
+        expect_same({"%1 = matrix_exp(%a)", {x.to(dtype)}}, 1e-2);
+      }
+  for (const double number : {HUGE_VAL, -HUGE_VAL, std::nan("")})
+    expect_same({"%1 = matrix_exp(%a)", {Tensor::of<double>(DType::bf16, {2, 2}, {number, 0, 0, number})}});
+}
+
 TEST(LinearAlgebraData, IsReadAsItLies) {
   expect_same({"%1 = permute(%a, axes=[0,2,1])  %2 = solve(%1, %b)  %3 = triangular_solve(%1, %b)",
                {regular(DType::f32, {3, 20, 20}, 1), random_tensor(DType::f32, {3, 20, 50}, 2)},

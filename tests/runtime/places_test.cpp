@@ -263,6 +263,62 @@ TEST(Places, OneHotRowsOfAnyWidth) {
             {random_integers(DType::i64, {count, 2}, 0, classes, 1)}, 0);
 }
 
+// More than kernels count: those along which all goes on evenly are one.
+TEST(Places, AlongManyAxes) {
+  const Index shape(11, 2);
+  const std::string sizes = "2,2,2,2,2,2,2,2,2,2,2";
+  const Tensor x = random_tensor(DType::f32, shape, 1), values = random_tensor(DType::f32, shape, 2),
+               all = random_integers(DType::i64, shape, 0, 2, 3);
+  for (const char* call : {"scatter(%x, %i, %y, axis=4)", "scatter(%x, %i, %y, axis=0, reduce=\"sum\")",
+                           "scatter(%x, %i, %y, axis=10)", "gather(%x, %i, axis=3)"})
+    expect_same_on(fmt::format("graph g(%x: f32[{0}], %i: i64[{0}], %y: f32[{0}]) {{\n  %1 = {1} : f32[{0}]\n"
+                               "  return %1\n}}\n",
+                               sizes, call),
+                   {x, all, values});
+  // Indices that are stretched along every second axis.
+  const Tensor some = random_integers(DType::i64, {2, 1, 2, 1, 2, 1, 2, 1, 2, 1}, -3, 3, 4);
+  const std::string inputs =
+      "graph g(%x: f32[3,3], %i: i64[2,1,2,1,2,1,2,1,2,1], %j: i64[2,2,2,2,2,2,2,2,2,2], %y: f32[]) {\n";
+  const std::vector<Tensor> given{random_tensor(DType::f32, {3, 3}, 5), some,
+                                  random_integers(DType::i64, Index(10, 2), -3, 3, 6),
+                                  random_tensor(DType::f32, {}, 7)};
+  expect_same_on(inputs + "  %1 = index(%x, %i, %j, axes=[0,1]) : f32[2,2,2,2,2,2,2,2,2,2]\n  return %1\n}\n",
+                 given);
+  expect_same_on(
+      inputs + "  %1 = index_put(%x, %y, %i, %j, axes=[0,1], accumulate=true) : f32[3,3]\n  return %1\n}\n",
+      given, 1e-4);
+}
+
+// What chooses of an empty list is an error where it is reached, and there alone.
+TEST(Places, NothingIsChosenOfNothing) {
+  const std::vector<Tensor> inputs{Tensor::zeros(DType::f32, {0, 4}), Tensor::zeros(DType::i64, {2})};
+  const std::pair<const char*, const char*> calls[] = {{"index_select(%a, %k) : f32[2,4]", "0,1"},
+                                                       {"index(%a, %k, axes=[0]) : f32[2,4]", "0,1"},
+                                                       {"index(%a, %k, %k, axes=[0,1]) : f32[2]", "0"},
+                                                       {"gather(%a, %j) : f32[2,1]", "0,1"}};
+  for (const auto& [call, axes] : calls) {
+    const auto text = [call = call, axes = axes](int below) {
+      return fmt::format(
+          "graph g(%x: f32[N,4], %i: i64[2]) {{\n"
+          "  %1 = sum(%i, axes=[0]) : i64[]\n"
+          "  %2 = greater(%1, {}) : bool[]\n"
+          "  %3 = if(%2, %x, %i) (%a: f32[N,4], %k: i64[2]) {{\n"
+          "    %j = reshape(%k, shape=[2,1]) : i64[2,1]\n"
+          "    %4 = {}\n"
+          "    %5 = sum(%4, axes=[{}]) : f32[]\n"
+          "    return %5\n"
+          "  }} (%b: f32[N,4], %c: i64[2]) {{\n"
+          "    return 7.0:f32\n"
+          "  }} : f32[]\n"
+          "  return %3\n}}\n",
+          below, call, axes);
+    };
+    SCOPED_TRACE(call);
+    expect_same_on(text(0), inputs);
+    expect_fault(text(-1), inputs, "index 0 is out");
+  }
+}
+
 TEST(Places, WrongIndicesAreNamed) {
   const auto x = random_tensor(DType::f32, {4, 6}, 1), y = random_tensor(DType::f32, {5, 6}, 2);
   Tensor rows = Tensor::of<int>(DType::i64, {5}, {0, 3, 4, 1, 2});

@@ -140,5 +140,13 @@ TEST(Pointwise, OperandsInAnyOrderOfAxes) {
       {random_tensor(DType::f32, {5, 3}, 1), tensor_of(DType::f32, {3, 5}, {0, 1, 2, 3})});
 }
 
+TEST(Pointwise, AlongManyAxes) {
+  expect_same_on(
+      "graph g(%x: i64[2,3,1,2,1,2,1,2,1,2], %y: i64[3,2,1,2,1,2,1,2,2]) {\n"
+      "  %1 = gcd(%x, %y) : i64[2,3,2,2,2,2,2,2,2,2]\n  return %1\n}\n",
+      {random_integers(DType::i64, {2, 3, 1, 2, 1, 2, 1, 2, 1, 2}, -60, 60, 1),
+       random_integers(DType::i64, {3, 2, 1, 2, 1, 2, 1, 2, 2}, -60, 60, 2)});
+}
+
 }  // namespace
 }  // namespace tenon::testing

@@ -157,6 +157,23 @@ TEST(Products, ConvolutionsWithComputedWeights) {
            random_tensor(DType::f32, {6}, 3)});
 }
 
+TEST(Products, TransposedConvolutionsWithComputedWeights) {
+  const std::pair<const char*, const char*> forms[] = {{"", "11,10"},
+                                                       {", pad=1, stride=[2,1], output_pad=[1,0]", "18,8"},
+                                                       {", dilation=2", "13,12"},
+                                                       {", stride=3", "27,24"}};
+  for (const auto& [options, sizes] : forms)
+    for (const int groups : {1, 2, 4})
+      expect_same_on(
+          fmt::format("graph g(%x: f32[2,8,9,8], %w: f32[8,{0},3,3], %b: f32[{1}]) {{\n"
+                      "  %1 = add(%w, %w) : f32[8,{0},3,3]\n"
+                      "  %2 = fused {{ conv_transpose(%x, %1, %b, groups={2}{3}); relu }} : f32[2,{1},{4}]\n"
+                      "  return %2\n}}\n",
+                      24 / groups, 24, groups, options, sizes),
+          {random_tensor(DType::f32, {2, 8, 9, 8}, 1), random_tensor(DType::f32, {8, 24 / groups, 3, 3}, 2),
+           random_tensor(DType::f32, {24}, 3)});
+}
+
 // A group's axis and its weights' stay apart in the loop that it becomes.
 TEST(Products, GroupNormIsOneLoop) {
   const std::string text =
