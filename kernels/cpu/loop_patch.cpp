@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/loop_pieces.h"
+#include "kernels/cpu/loop_spread.h"
 #include "kernels/cpu/simd.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -148,11 +149,18 @@ class PatchMove {
   }
 
   void move_apart() {
-    if constexpr (size <= 2)
-      if (p_.to_col == 1 && p_.cols >= p_.rows && p_.from_col >= 2 && p_.from_col <= 4)
-        return by_count(p_.from_col, [&](auto step) { move_rows(step); });
     if (p_.rows > p_.cols) swap();
+    if (p_.to_col == 1 && is_few(p_.from_col))
+      return by_count(p_.from_col, [&](auto step) { move_rows(step); });
+    if (is_few(p_.to_col) && (p_.from_col == 1 || p_.from_col == p_.to_col))
+      return by_count(p_.to_col,
+                      [&](auto n) { p_.from_col == 1 ? spread_rows<n(), 1>() : spread_rows<n(), n()>(); });
     move_rows(p_.from_col);
+  }
+  static bool is_few(long step) { return step >= 2 && step <= 4; }
+  template <long n, long step>
+  TENON_INLINE void spread_rows() const {
+    for (long r = 0; r < p_.rows; r++) spread<n, step>(from(r), to(r), p_.cols);
   }
   template <class Step>
   TENON_INLINE void move_rows(Step step) const {

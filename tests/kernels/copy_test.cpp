@@ -1,6 +1,8 @@
 // Strided copies put every element where its strides say, and nothing else is touched.
 #include "kernels/cpu/copy.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <numeric>
 
@@ -75,6 +77,17 @@ TEST_P(Copy, OfEveryElementSizeAndLayout) {
     expect_copy(size, {90, 4, 6}, {-24, 1, -4}, {24, 6, 1}, 89 * 24 + 20);
     expect_copy(size, {1, 1, 9}, {77, 5, 2}, {1, 1, 1});
   }
+}
+
+TEST_P(Copy, OfEveryNthElement) {
+  for (const std::size_t size : {1u, 2u, 4u, 8u})
+    for (const std::int64_t n : {2, 3, 4, 5})
+      for (const std::int64_t count : {1, 7, 8, 15, 16, 17, 31, 32, 33, 64, 200}) {
+        SCOPED_TRACE(fmt::format("{} of {} bytes, every {}", count, size, n));
+        expect_copy(size, {3, count}, {n * count + 1, n}, {count + 2, 1}, 1);
+        expect_copy(size, {3, count}, {count + 2, 1}, {n * count + 1, n}, 0, 1);
+        expect_copy(size, {3, count}, {n * count + 1, n}, {n * count + 3, n}, 1, 2);
+      }
 }
 
 TEST_P(Copy, ReversedRowsOfEveryLength) {
