@@ -20,33 +20,51 @@ Hazard hazard_of(const Access& earlier, const Access& later) {
 }
 
 // In the order of their steps.
-void add_hazards(const std::vector<Access>& accesses, std::vector<Dependency>& found) {
+void add_hazards(const std::vector<Access>& accesses, std::size_t most_apart,
+                 std::vector<Dependency>& found) {
   if (std::ranges::none_of(accesses, &Access::writes)) return;
-  for (auto later = accesses.begin(); later != accesses.end(); ++later)
-    for (auto earlier = accesses.begin(); earlier->step < later->step; ++earlier)
+  auto first = accesses.begin();
+  for (auto later = accesses.begin(); later != accesses.end(); ++later) {
+    while (later->step - first->step > most_apart) ++first;
+    for (auto earlier = first; earlier->step < later->step; ++earlier)
       if ((earlier->writes || later->writes) &&
           (!later->tensor || may_overlap(*earlier->tensor, *later->tensor)))
         found.push_back({later->step, earlier->step, hazard_of(*earlier, *later)});
+  }
+}
+
+std::vector<Dependency> in_order(std::vector<Dependency> found) {
+  std::ranges::stable_sort(found, {}, &Dependency::step);
+  return found;
+}
+
+void add_scratch_hazards(std::span<const std::unique_ptr<Step>> steps, std::size_t Step::*bytes,
+                         std::vector<Dependency>& found) {
+  std::vector<Access> accesses;
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if ((*steps[i]).*bytes > 0) accesses.push_back({i, nullptr, true});
+  add_hazards(accesses, std::numeric_limits<std::size_t>::max(), found);
 }
 
 }  // namespace
 
-std::vector<Dependency> dependencies(std::span<const std::unique_ptr<Step>> steps) {
+std::vector<Dependency> data_dependencies(std::span<const std::unique_ptr<Step>> steps,
+                                          std::size_t most_apart) {
   std::map<std::size_t, std::vector<Access>> buffers;
-  std::vector<Access> scratch, host_scratch;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const Step& step = *steps[i];
-    for (const PlannedTensor& t : step.reads) buffers[t.buffer()].push_back({i, &t, false});
-    for (const PlannedTensor& t : step.writes) buffers[t.buffer()].push_back({i, &t, true});
-    if (step.scratch_bytes > 0) scratch.push_back({i, nullptr, true});
-    if (step.host_scratch_bytes > 0) host_scratch.push_back({i, nullptr, true});
+    for (const PlannedTensor& t : steps[i]->reads) buffers[t.buffer()].push_back({i, &t, false});
+    for (const PlannedTensor& t : steps[i]->writes) buffers[t.buffer()].push_back({i, &t, true});
   }
   std::vector<Dependency> found;
-  for (const auto& [buffer, accesses] : buffers) add_hazards(accesses, found);
-  add_hazards(scratch, found);
-  add_hazards(host_scratch, found);
-  std::ranges::stable_sort(found, {}, &Dependency::step);
-  return found;
+  for (const auto& [buffer, accesses] : buffers) add_hazards(accesses, most_apart, found);
+  return in_order(std::move(found));
+}
+
+std::vector<Dependency> dependencies(std::span<const std::unique_ptr<Step>> steps) {
+  std::vector<Dependency> found = data_dependencies(steps);
+  add_scratch_hazards(steps, &Step::scratch_bytes, found);
+  add_scratch_hazards(steps, &Step::host_scratch_bytes, found);
+  return in_order(std::move(found));
 }
 
 }  // namespace tenon

@@ -1,5 +1,6 @@
 // Which steps must come after which others, by the memory that they read and write.
 #pragma once
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -17,8 +18,12 @@ struct Dependency {
 };
 
 /// Of steps that run in this order, each pair of which one writes bytes that the other reads or writes, in
-/// the order of `step`. Buffers of intermediate values count as if no two shared memory. Steps that need
-/// scratch write the same one; what a step reports as faults is its own.
+/// the order of `step`. Buffers of intermediate values count as if no two shared memory. What a step reports
+/// as faults is its own. Pairs that are more than `most_apart` steps apart are left out: those of a long
+/// chain in one buffer are many.
+std::vector<Dependency> data_dependencies(std::span<const std::unique_ptr<Step>> steps,
+                                          std::size_t most_apart = std::numeric_limits<std::size_t>::max());
+/// Of steps that may run at once: those, and pairs that need scratch, which all write the same one.
 std::vector<Dependency> dependencies(std::span<const std::unique_ptr<Step>> steps);
 
 }  // namespace tenon

@@ -40,7 +40,7 @@ void leave_out(std::vector<Choice>& choices, std::size_t step, std::size_t part_
 
 void join_steps(Plan& plan) {
   auto& steps = plan.steps;
-  const std::vector<Dependency> dependencies = tenon::dependencies(steps);
+  const std::vector<Dependency> dependencies = data_dependencies(steps, most_steps_up);
   std::vector<std::size_t> runs_at(steps.size());
   auto next = dependencies.begin();
   for (std::size_t i = 0; i < steps.size(); ++i) {

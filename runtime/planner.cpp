@@ -86,7 +86,7 @@ void Planner::choose() {
     node = plan_node(*node);
   }
   copy_results();
-  if (options_.is_recorded) join_steps(*plan_);
+  if (options_.is_recorded || device_.shares_memory) join_steps(*plan_);
 }
 
 void Planner::request() {

@@ -1,11 +1,14 @@
 // Loops on the CPU: one compiled loop program each.
 #include "runtime/cpu/loop.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
 #include "kernels/cpu/loop_kernel.h"
 #include "runtime/calls/loop.h"
+#include "runtime/cpu/joined_loops.h"
 #include "runtime/cpu/step.h"
 #include "runtime/index_fault.h"
 
@@ -16,11 +19,14 @@ constexpr std::size_t max_buffers = 64;
 
 class LoopStep : public CpuStep {
  public:
-  LoopStep(const LoweredLoop& loop, const Schedule& how, int threads)
-      : kernel_(cpu::LoopKernel::compile(loop.program, how)) {
+  LoopStep(LoweredLoop loop, const Schedule& how, int threads)
+      : loop_(std::move(loop)),
+        how_(how),
+        threads_(threads),
+        kernel_(cpu::LoopKernel::compile(loop_.program, how)) {
     scratch_bytes = kernel_.scratch_bytes(threads);
-    for (const PlannedTensor& t : loop.buffers) buffers_.push_back(t.address());
-    const auto& instructions = loop.program.code.instructions;
+    for (const PlannedTensor& t : loop_.buffers) buffers_.push_back(t.address());
+    const auto& instructions = loop_.program.code.instructions;
     faults = std::any_of(instructions.begin(), instructions.end(), may_fault);
   }
 
@@ -33,7 +39,21 @@ class LoopStep : public CpuStep {
 
   std::optional<Error> failure(std::span<const Fault> found) const override { return index_error(found[0]); }
 
+  std::unique_ptr<Step> joined(const Step& other) const override {
+    const auto* loop = dynamic_cast<const LoopStep*>(&other);
+    auto program = loop ? tenon::joined(loop_, loop->loop_) : std::nullopt;
+    if (!program) return nullptr;
+    auto both = std::make_unique<LoopStep>(*std::move(program), how_, threads_);
+    both->parts_ = parts_ + loop->parts_;
+    both->info.kernel = fmt::format("{} loops", both->parts_);
+    return both;
+  }
+
  private:
+  const LoweredLoop loop_;
+  const Schedule how_;
+  const int threads_;
+  int parts_ = 1;  // loops that this one was
   cpu::LoopKernel kernel_;
   std::vector<Address> buffers_;
 };
