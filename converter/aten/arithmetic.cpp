@@ -221,10 +221,11 @@ Results addcdiv(Call& call) {
 Results lerp(Call& call) {
   const std::array given = {call.value("self"), call.value("end"), call.value("weight")};
   const auto x = promoted(call.build, given);
-  const Ref near_start = x[0] + x[2] * (x[1] - x[0]);
-  const Ref near_end = x[1] - (x[1] - x[0]) * (1.0 - x[2]);
-  if (const auto known = known_real(given[2])) return std::abs(*known) < 0.5 ? near_start : near_end;
-  return where(abs(x[2]) < x[2].literal(0.5), near_start, near_end);
+  const Ref way = x[1] - x[0], from_end = x[2] - 1.0;
+  if (const auto known = known_real(given[2]))
+    return std::abs(*known) < 0.5 ? x[0] + way * x[2] : x[1] + way * from_end;
+  const Ref starts = abs(x[2]) < x[2].literal(0.5);
+  return where(starts, x[0], x[1]) + way * where(starts, x[2], from_end);
 }
 
 Results where_op(Call& call) {

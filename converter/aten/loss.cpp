@@ -65,7 +65,8 @@ Results huber_loss(Call& call) {
   const auto x = input_and_target(call);
   const double delta = call.number("delta", 1);
   const Ref d = abs(x[0] - x[1]);
-  return reduced(call, where(d <= d.literal(delta), d * d * 0.5, (d - 0.5 * delta) * delta));
+  const Ref near = minimum(d, d.literal(delta));  // of the square; what is beyond it grows linearly
+  return reduced(call, near * (d - near * 0.5));
 }
 
 Results soft_margin_loss(Call& call) {
