@@ -230,6 +230,7 @@ const std::vector<Rule>& canonical_rules() {
       attention_of_repeated_heads(),
       max_pool_of_row(),
       pad_of_nothing(),
+      parts_alike(),
       index_of_everything(),
       index_select_of_everything(),
       index_put_to_index_add(),

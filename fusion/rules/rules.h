@@ -50,6 +50,7 @@ Rule max_pool_of_row();
 Rule mean_to_pool();
 Rule pad_of_conv();
 Rule pad_of_nothing();
+Rule parts_alike();
 Rule index_of_everything();
 Rule index_select_of_everything();
 Rule index_put_to_index_add();

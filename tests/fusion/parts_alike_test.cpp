@@ -1,0 +1,81 @@
+// What is computed alike of both parts of pairs is computed of the pairs.
+#include <fmt/format.h>
+
+#include "tests/fusion/rewriting.h"
+
+namespace tenon::testing {
+namespace {
+
+/// The parts of %x and %y, `body`, which computes %re and %im of this shape, and the pairs of these.
+std::string parts(const std::string& body, const std::string& shape = "N,4") {
+  return fmt::format(R"(graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %s: f32[N,4]) {{
+  %a = slice(%x, axis=2, end=1) : f32[N,4,1]
+  %xr = reshape(%a, shape=[N,4]) : f32[N,4]
+  %b = slice(%x, axis=2, start=1, end=2) : f32[N,4,1]
+  %xi = reshape(%b, shape=[N,4]) : f32[N,4]
+  %c = slice(%y, axis=1, end=1) : f32[4,1]
+  %yr = reshape(%c, shape=[4]) : f32[4]
+  %d = slice(%y, axis=1, start=1, end=2) : f32[4,1]
+  %yi = reshape(%d, shape=[4]) : f32[4]
+{0}  %p = reshape(%re, shape=[{1},1]) : f32[{1},1]
+  %q = reshape(%im, shape=[{1},1]) : f32[{1},1]
+  %r = concat(%p, %q, axis=2) : f32[{1},2]
+  return %r
+}}
+)",
+                     body, shape);
+}
+std::string pairs(const std::string& body) {
+  return fmt::format(
+      "graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %s: f32[N,4]) {{\n{}  return %r\n}}\n", body);
+}
+
+TEST(PartsAlike, ArePairs) {
+  expect_same({parts("  %re = add(%xr, %yr) : f32[N,4]\n  %im = add(%xi, %yi) : f32[N,4]\n"),
+               pairs("  %r = add(%x, %y) : f32[N,4,2]\n")});
+  expect_same({parts("  %re = mul(%xr, 2.5) : f32[N,4]\n  %im = mul(%xi, 2.5) : f32[N,4]\n"),
+               pairs("  %r = mul(%x, 2.5) : f32[N,4,2]\n")});
+  expect_same({parts("  %re = mul(%xr, %s) : f32[N,4]\n  %im = mul(%xi, %s) : f32[N,4]\n"),
+               pairs("  %1 = reshape(%s, shape=[N,4,1]) : f32[N,4,1]\n  %r = mul(%x, %1) : f32[N,4,2]\n")});
+  expect_same({parts(R"(  %e = neg(%xr) : f32[N,4]
+  %f = neg(%xi) : f32[N,4]
+  %re = sub(%e, %yr) : f32[N,4]
+  %im = sub(%f, %yi) : f32[N,4]
+)"),
+               pairs("  %1 = neg(%x) : f32[N,4,2]\n  %r = sub(%1, %y) : f32[N,4,2]\n")});
+}
+
+TEST(PartsAlike, MoveAsPairs) {
+  expect_same(
+      {parts("  %re = pad(%xr, pads=[0,1,0,2]) : f32[N,7]\n  %im = pad(%xi, pads=[0,1,0,2]) : f32[N,7]\n",
+             "N,7"),
+       pairs("  %r = pad(%x, pads=[0,1,0,0,2,0]) : f32[N,7,2]\n")});
+  expect_same(
+      {parts("  %re = permute(%xr, axes=[1,0]) : f32[4,N]\n  %im = permute(%xi, axes=[1,0]) : f32[4,N]\n",
+             "4,N"),
+       pairs("  %r = permute(%x, axes=[1,0,2]) : f32[4,N,2]\n")});
+  expect_same({parts("  %re = index_select(%xr, %i, axis=1) : f32[N,3]\n  %im = index_select(%xi, %i, "
+                     "axis=1) : f32[N,3]\n",
+                     "N,3"),
+               pairs("  %r = index_select(%x, %i, axis=1) : f32[N,3,2]\n")});
+}
+
+TEST(PartsAlike, OtherwiseStayParts) {
+  const std::vector<std::string> bodies = {
+      "  %re = neg(%xr) : f32[N,4]\n  %im = abs(%xi) : f32[N,4]\n",             // other functions
+      "  %re = neg(%xi) : f32[N,4]\n  %im = neg(%xr) : f32[N,4]\n",             // of the other part
+      "  %re = mul(%xr, 0.0) : f32[N,4]\n  %im = mul(%xi, -0.0) : f32[N,4]\n",  // by other numbers
+      "  %re = add(%xr, %yi) : f32[N,4]\n  %im = add(%xi, %yr) : f32[N,4]\n",   // some of the other part
+      "  %re = cumsum(%xr, axis=1) : f32[N,4]\n  %im = cumsum(%xi, axis=1) : f32[N,4]\n",  // no movement
+  };
+  for (const std::string& body : bodies) {
+    const auto original = graph_with_data(parts(body));
+    const auto graph = clone(*original);
+    fuse(*graph);
+    EXPECT_NE(body_text(*graph).find("concat("), std::string::npos) << body_text(*graph);
+    expect_equal_results(*original, *graph);
+  }
+}
+
+}  // namespace
+}  // namespace tenon::testing
