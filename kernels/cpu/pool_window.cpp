@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/cpu/channel_pieces.h"
 #include "kernels/cpu/pool.h"
 #include "kernels/cpu/simd_half.h"
 
@@ -89,9 +90,9 @@ TENON_INLINE void doubles_of_window(const PoolWindow& w, long c) {
 }
 template <class Op>
 void window_of_doubles(const PoolWindow& w, long channels) {
-  long c = 0;
-  for (; c + 2 * VL <= channels; c += 2 * VL) doubles_of_window<Op, 2 * VL>(w, c);
-  for (; c < channels; c++) doubles_of_window<Op, 1>(w, c);
+  in_channel_pieces<2 * VL>(
+      channels, [&](auto piece, long c)
+                    __attribute__((always_inline)) { doubles_of_window<Op, piece.count>(w, c); });
 }
 
 template <class T, long Count>
@@ -113,10 +114,9 @@ void max_of_integers(const PoolWindow& w, long channels) {
   if (w.counts[0] * w.counts[1] * w.counts[2] == 0)
     return void(std::fill_n(static_cast<T*>(w.out), channels, no_integer<T>(w.type)));
   constexpr long most = sizeof(T) == 8 ? 2 * VL : 4 * VL;
-  long c = 0;
-  for (; c + most <= channels; c += most) integers_of_window<T, most>(w, c);
-  for (; c + VL <= channels; c += VL) integers_of_window<T, VL>(w, c);
-  for (; c < channels; c++) integers_of_window<T, 1>(w, c);
+  in_channel_pieces<most>(
+      channels, [&](auto piece, long c)
+                    __attribute__((always_inline)) { integers_of_window<T, piece.count>(w, c); });
 }
 
 template <class Op>
