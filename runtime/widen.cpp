@@ -13,6 +13,7 @@
 #include "ir/ops/shape.h"
 #include "runtime/calls/half_product.h"
 #include "runtime/constant_value.h"
+#include "runtime/decompose.h"
 #include "runtime/device.h"
 #include "runtime/group.h"
 #include "runtime/group_copy.h"
@@ -439,14 +440,20 @@ void widen_small_integers(Graph& graph, const Device& device) {
   Region& body = graph.body();
   const auto is_narrow = [](const Value* v) { return is_integral(v->dtype()) && size_of(v->dtype()) < 4; };
   const auto widens = [&](const Node& node) {
-    return (node.is<MatMul>() || node.is<Linear>()) &&
+    return (node.is<MatMul>() || node.is<Linear>()) && is_narrow(node.output()) &&
            std::any_of(device.lowerings.begin(), device.lowerings.end(),
                        [&](const OpLowering& l) { return l.widens && l.op == &node.op().info(); });
   };
   for (Node *node = body.nodes().empty() ? nullptr : body.nodes().front().get(), *next = nullptr; node;
        node = next) {
     next = body.next(node);
-    if (node->num_outputs() != 1 || !is_narrow(node->output()) || !widens(*node)) continue;
+    if (node->is<Fused>()) {
+      const Group group(*node);
+      if (std::ranges::any_of(group.members(), [&](const Node* m) { return widens(*m); }))
+        next = decompose(*node);
+      continue;
+    }
+    if (!widens(*node)) continue;
     std::vector<Value*> operands;
     for (Value* v : node->inputs())
       operands.push_back(is_narrow(v) ? body.insert(Cast{.to = DType::i32}, {v}, node, node->source)->output()

@@ -19,7 +19,7 @@ struct Device;
 void widen_small_floats(Graph& graph, const Device& device);
 
 /// The same of products of integers of 8 and 16 bits, in i32, whose low bits are those of their own sums and
-/// products.
+/// products. Groups that hold one are taken apart.
 void widen_small_integers(Graph& graph, const Device& device);
 
 /// The value of bfloat16 that a float32 operator reads as this operand by a cast of its own; null: it reads
