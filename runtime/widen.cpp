@@ -52,7 +52,9 @@ class Widening {
   const Node* widened_member(const Group& group) const {
     for (const Node* member : group.members()) {
       const bool fits = member->num_outputs() == 1 || (member->num_outputs() > 1 && stands_alone(*member));
-      if (fits && is_small(member->output(0)) && widens(*member)) return member;
+      const bool reads_small =
+          !member->inputs().empty() && is_small(member->input(0)) && stands_alone(*member);
+      if (fits && (is_small(member->output(0)) || reads_small) && widens(*member)) return member;
     }
     return nullptr;
   }
