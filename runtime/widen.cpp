@@ -7,6 +7,7 @@
 #include "ir/ops/axis_maps.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
+#include "ir/ops/conv.h"
 #include "ir/ops/index.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/pool.h"
@@ -438,11 +439,18 @@ class Widening {
 
 void widen_small_floats(Graph& graph, const Device& device) { Widening(graph.body(), device).run(); }
 
-void widen_small_integers(Graph& graph, const Device& device) {
+void widen_integers(Graph& graph, const Device& device) {
   Region& body = graph.body();
-  const auto is_narrow = [](const Value* v) { return is_integral(v->dtype()) && size_of(v->dtype()) < 4; };
+  const auto widened = [](const Node& node, const Value* v) {
+    const DType type = v->dtype();
+    const bool is_integer = is_bool(type) || is_integral(type);
+    if (!is_integer || node.is<OneHot>()) return is_integer ? DType::i64 : type;
+    return type == DType::i64 || type == DType::u64 ? DType::i64 : DType::i32;
+  };
   const auto widens = [&](const Node& node) {
-    return (node.is<MatMul>() || node.is<Linear>()) && is_narrow(node.output()) &&
+    const bool computes = node.is<MatMul>() || node.is<Linear>() || node.is<Conv>() ||
+                          node.is<ConvTranspose>() || node.is<OneHot>();
+    return computes && widened(node, node.input()) != node.input()->dtype() &&
            std::any_of(device.lowerings.begin(), device.lowerings.end(),
                        [&](const OpLowering& l) { return l.widens && l.op == &node.op().info(); });
   };
@@ -456,14 +464,14 @@ void widen_small_integers(Graph& graph, const Device& device) {
       continue;
     }
     if (!widens(*node)) continue;
+    const auto as = [&](DType type, Value* v) {
+      return v->dtype() == type ? v : body.insert(Cast{.to = type}, {v}, node, node->source)->output();
+    };
     std::vector<Value*> operands;
-    for (Value* v : node->inputs())
-      operands.push_back(is_narrow(v) ? body.insert(Cast{.to = DType::i32}, {v}, node, node->source)->output()
-                                      : v);
+    for (Value* v : node->inputs()) operands.push_back(as(widened(*node, v), v));
     const Node* made = body.insert(node->op(), std::move(operands), node, node->source);
     Value* const old = node->output();
-    Value* const result =
-        body.insert(Cast{.to = old->dtype()}, {made->output()}, node, node->source)->output();
+    Value* const result = as(old->dtype(), made->output());
     result->origin = old->origin;
     result->set_name(old->name());
     replace_all_uses(old, result);
