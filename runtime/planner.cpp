@@ -38,7 +38,7 @@ constexpr std::size_t max_folded_bytes = std::size_t{64} << 20;
 
 std::unique_ptr<Graph> for_device(std::unique_ptr<Graph> graph, const Device& device, WeightStore& weights) {
   widen_small_floats(*graph, device);
-  widen_small_integers(*graph, device);
+  widen_integers(*graph, device);
   read_bytes(*graph, device);
   hold_images_in_bytes(*graph, device, weights);
   take_prologues(*graph, device);

@@ -7,12 +7,14 @@
 #include "ir/ops/axis_maps.h"
 #include "ir/ops/cast.h"
 #include "ir/ops/control.h"
+#include "ir/ops/conv.h"
 #include "ir/ops/index.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/pool.h"
 #include "ir/ops/shape.h"
 #include "runtime/calls/half_product.h"
 #include "runtime/constant_value.h"
+#include "runtime/decompose.h"
 #include "runtime/device.h"
 #include "runtime/group.h"
 #include "runtime/group_copy.h"
@@ -51,7 +53,9 @@ class Widening {
   const Node* widened_member(const Group& group) const {
     for (const Node* member : group.members()) {
       const bool fits = member->num_outputs() == 1 || (member->num_outputs() > 1 && stands_alone(*member));
-      if (fits && is_small(member->output(0)) && widens(*member)) return member;
+      const bool reads_small =
+          !member->inputs().empty() && is_small(member->input(0)) && stands_alone(*member);
+      if (fits && (is_small(member->output(0)) || reads_small) && widens(*member)) return member;
     }
     return nullptr;
   }
@@ -435,26 +439,39 @@ class Widening {
 
 void widen_small_floats(Graph& graph, const Device& device) { Widening(graph.body(), device).run(); }
 
-void widen_small_integers(Graph& graph, const Device& device) {
+void widen_integers(Graph& graph, const Device& device) {
   Region& body = graph.body();
-  const auto is_narrow = [](const Value* v) { return is_integral(v->dtype()) && size_of(v->dtype()) < 4; };
+  const auto widened = [](const Node& node, const Value* v) {
+    const DType type = v->dtype();
+    const bool is_integer = is_bool(type) || is_integral(type);
+    if (!is_integer || node.is<OneHot>()) return is_integer ? DType::i64 : type;
+    return type == DType::i64 || type == DType::u64 ? DType::i64 : DType::i32;
+  };
   const auto widens = [&](const Node& node) {
-    return (node.is<MatMul>() || node.is<Linear>()) &&
+    const bool computes = node.is<MatMul>() || node.is<Linear>() || node.is<Conv>() ||
+                          node.is<ConvTranspose>() || node.is<OneHot>();
+    return computes && widened(node, node.input()) != node.input()->dtype() &&
            std::any_of(device.lowerings.begin(), device.lowerings.end(),
                        [&](const OpLowering& l) { return l.widens && l.op == &node.op().info(); });
   };
   for (Node *node = body.nodes().empty() ? nullptr : body.nodes().front().get(), *next = nullptr; node;
        node = next) {
     next = body.next(node);
-    if (node->num_outputs() != 1 || !is_narrow(node->output()) || !widens(*node)) continue;
+    if (node->is<Fused>()) {
+      const Group group(*node);
+      if (std::ranges::any_of(group.members(), [&](const Node* m) { return widens(*m); }))
+        next = decompose(*node);
+      continue;
+    }
+    if (!widens(*node)) continue;
+    const auto as = [&](DType type, Value* v) {
+      return v->dtype() == type ? v : body.insert(Cast{.to = type}, {v}, node, node->source)->output();
+    };
     std::vector<Value*> operands;
-    for (Value* v : node->inputs())
-      operands.push_back(is_narrow(v) ? body.insert(Cast{.to = DType::i32}, {v}, node, node->source)->output()
-                                      : v);
+    for (Value* v : node->inputs()) operands.push_back(as(widened(*node, v), v));
     const Node* made = body.insert(node->op(), std::move(operands), node, node->source);
     Value* const old = node->output();
-    Value* const result =
-        body.insert(Cast{.to = old->dtype()}, {made->output()}, node, node->source)->output();
+    Value* const result = as(old->dtype(), made->output());
     result->origin = old->origin;
     result->set_name(old->name());
     replace_all_uses(old, result);

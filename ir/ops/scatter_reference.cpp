@@ -70,7 +70,8 @@ void Scatter::reference(InSpan in, OutSpan out) const {
   const Tensor src = covered(in[2], in[1].shape());
   const std::vector<std::int64_t> to = targets(in[0], in[1], axis);
   std::vector<std::int64_t> count(static_cast<std::size_t>(wide.numel()), include_self ? 1 : 0);
-  dispatch_wide(in[0].dtype(), [&]<class T>(dtype_tag<T>) {
+  const DType dtype = in[0].dtype();
+  dispatch_wide(dtype, [&]<class T>(dtype_tag<T>) {
     T* y = wide.mutable_data<T>();
     const T* source = src.data<T>();
     if (!include_self && reduce != ScatterReduce::none)
@@ -80,6 +81,10 @@ void Scatter::reference(InSpan in, OutSpan out) const {
       ++count[static_cast<std::size_t>(place)];
     }
     if (reduce != ScatterReduce::mean) return;
+    if (is_integral(dtype)) {  // whose sums wrap around
+      wide = wide.to(dtype).to(wide.dtype());
+      y = wide.mutable_data<T>();
+    }
     for (std::size_t i = 0; i < count.size(); ++i)
       if (count[i] > 1) y[i] = divided(y[i], count[i]);
   });

@@ -16,20 +16,6 @@ std::int64_t index_at(const Term& t, long offset) {
 }
 bool fits(std::int64_t index, long range) { return index >= -range && index < range; }
 
-/// Adds a term to a row of n places; false where an index is out of range.
-template <class Index>
-bool add_term(const Term& t, long offset, long stride, long n, std::int64_t* places) {
-  const Index* const indices = static_cast<const Index*>(t.indices) + offset;
-  const std::int64_t range = t.range, step = t.step;
-  bool all_fit = true;
-  for (long i = 0; i < n; ++i) {
-    const std::int64_t index = indices[i * stride];
-    all_fit &= fits(index, range);
-    places[i] += (index < 0 ? index + range : index) * step;
-  }
-  return all_fit;
-}
-
 }  // namespace
 
 std::optional<WrongIndex> index_places(const IndexPlaces& index, ThreadPool& pool) {
@@ -53,13 +39,21 @@ std::optional<WrongIndex> index_places(const IndexPlaces& index, ThreadPool& poo
     const long from = n * (chunk % parts) / parts, to = n * (chunk % parts + 1) / parts;
     for (long row = first_row; row < last_row; ++row) {
       std::int64_t* const places = index.places + row * n + from;
-      std::fill_n(places, to - from, 0);
+      if (index.count == 0) std::fill_n(places, to - from, 0);
       bool all_fit = true;
       for (std::size_t k = 0; k < index.count; ++k) {
         const Term& t = index.terms[k];
         const long stride = t.strides[outer], offset = offset_in(t, row) + from * stride;
-        all_fit &= t.dtype == DType::i64 ? add_term<std::int64_t>(t, offset, stride, to - from, places)
-                                         : add_term<std::int32_t>(t, offset, stride, to - from, places);
+        const bool wide = t.dtype == DType::i64;
+        all_fit &= add_index_term(
+            {.indices = wide ? static_cast<const void*>(static_cast<const std::int64_t*>(t.indices) + offset)
+                             : static_cast<const std::int32_t*>(t.indices) + offset,
+             .wide = wide,
+             .stride = stride,
+             .range = t.range,
+             .step = t.step,
+             .first = k == 0},
+            to - from, places);
       }
       if (!all_fit) bad.report(row * n + from);
     }

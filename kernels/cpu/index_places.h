@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/dtype.h"
+#include "kernels/cpu/isa.h"
 #include "kernels/thread_pool.h"
 
 namespace tenon::cpu {
@@ -35,5 +36,16 @@ struct WrongIndex {
 /// The first index, in the order of the places, that is out of range. What lies at the places is then not
 /// said.
 std::optional<WrongIndex> index_places(const IndexPlaces& index, ThreadPool& pool);
+
+/// A term of a row of n places: it is added to them, or the first one.
+struct IndexTerm {
+  const void* indices;
+  bool wide;  // i64, else i32
+  long stride, range, step;
+  bool first;
+};
+/// Returns whether all indices are in range.
+using AddIndexTerm = bool(const IndexTerm& term, long n, std::int64_t* places);
+TENON_PER_ISA(AddIndexTerm, add_index_term, add_index_term)
 
 }  // namespace tenon::cpu

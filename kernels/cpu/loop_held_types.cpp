@@ -343,7 +343,6 @@ class Chooser {
       DType type = narrowest(range_of_operands(r));
       const bool fits = range_of(type).contains(range(r)) || size_of(demanded(r)) <= size_of(type);
       if (!fits) type = narrowest(hull(range_of_operands(r), range(r)));
-      if (p == Prim::shift_right && type == DType::u8) type = DType::i16;
       n.held = n.operands = type;
       return demand_operands(r, DType::i64);
     }

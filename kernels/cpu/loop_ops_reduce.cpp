@@ -19,11 +19,14 @@ void init(void* accumulators, long n) {
 /// and so are the results.
 template <class T>
 constexpr long chains = sizeof(T) < 4 ? 128 / sizeof(T) : 32;
+/// Of a row, as wide as an element.
+template <class T>
+using PlaceBeside = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 /// The place in a row, which begins at `index`, of what the elements that fill the chains fold to; says where
 /// they end.
 template <class K, class T>
 TENON_INLINE long find_in_chains(typename K::Acc& acc, const T* row, long cols, long index) {
-  using Place = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  using Place = PlaceBeside<T>;
   constexpr long n = chains<T>;
   if (cols < n) return 0;
   T best[n];
@@ -86,9 +89,42 @@ TENON_INLINE void fold_columns_of(void* accumulators, const OpArgs& args, long i
   for (long r = 0; r < tile.rows; ++r)
     for (long c = first; c < tile.cols; ++c) K::fold(acc[c], of(data[r * tile.in_pitch[0] + c]), index + r);
 }
-template <class K, class T>
+/// Places of extremes in so many columns at once; returns the first column that is not done.
+template <class K, class T, long Columns>
+TENON_INLINE long find_in_columns(typename K::Acc* acc, const OpArgs& tile, long first, long index) {
+  for (; first + Columns <= tile.cols; first += Columns) {
+    T best[Columns];
+    PlaceBeside<T> at[Columns];  // the row
+    for (long i = 0; i < Columns; ++i) best[i] = acc[first + i].best;
+    for (long i = 0; i < Columns; ++i) at[i] = -1;
+    const auto* row = static_cast<const T*>(tile.in[0]) + first;
+    for (long r = 0; r < tile.rows; ++r, row += tile.in_pitch[0])
+      for (long i = 0; i < Columns; ++i) {
+        const bool kept = K::keeps(best[i], row[i]);
+        best[i] = kept ? best[i] : row[i];
+        at[i] = kept ? at[i] : static_cast<PlaceBeside<T>>(r);
+      }
+    for (long i = 0; i < Columns; ++i) acc[first + i].best = best[i];
+    for (long i = 0; i < Columns; ++i)
+      if (at[i] >= 0) acc[first + i].index = index + at[i];
+  }
+  return first;
+}
+
+template <Reduce R, class T>
 void fold_columns(void* accumulators, const OpArgs& args, long index) {
-  fold_columns_of<K, T>(accumulators, args, index, [](T x) { return x; });
+  using K = Fold<R, T>;
+  if constexpr (info(R).kind != ReduceKind::position) {
+    fold_columns_of<K, T>(accumulators, args, index, [](T x) { return x; });
+  } else {
+    const OpArgs tile = args;  // what is written may not lie here
+    auto* const acc = static_cast<typename K::Acc*>(accumulators);
+    long first = find_in_columns<K, T, 32>(acc, tile, 0, index);
+    first = find_in_columns<K, T, 8>(acc, tile, first, index);
+    if (tile.cols >= 8 && first < tile.cols) first = tile.cols - 8;  // some twice, which changes nothing
+    first = find_in_columns<K, T, 8>(acc, tile, first, index);
+    find_in_columns<K, T, 1>(acc, tile, first, index);
+  }
 }
 
 using DoubleSum = Fold<Reduce::sum, double>;
@@ -105,7 +141,7 @@ void finish(void* out, const void* accumulators, long n) {
 template <Reduce R, class T>
 constexpr ReduceOps ops() {
   using K = Fold<R, T>;
-  return {sizeof(typename K::Acc), &init<K>, &fold_rows<R, T>, &fold_columns<K, T>, &finish<K>};
+  return {sizeof(typename K::Acc), &init<K>, &fold_rows<R, T>, &fold_columns<R, T>, &finish<K>};
 }
 template <class T>
 ReduceOps ops_of(Reduce kind) {

@@ -251,6 +251,29 @@ void shift_by_one_number(const OpArgs& args) {
     });
   }
 }
+#if defined(__AVX512BW__)
+/// The first lanes of 32 narrow integers in 16 bits.
+template <class T>
+TENON_INLINE __m512i load_in_16_bits(const T* from, __mmask32 lanes) {
+  if constexpr (sizeof(T) == 2) return _mm512_maskz_loadu_epi16(lanes, from);
+  const __m256i bytes = _mm256_maskz_loadu_epi8(lanes, from);
+  return std::is_signed_v<T> ? _mm512_cvtepi8_epi16(bytes) : _mm512_cvtepu8_epi16(bytes);
+}
+/// Narrow integers by as many places each: too many leave nothing, or the sign.
+template <Prim P, class T>
+TENON_INLINE void shift_in_16_bits(T* out, const T* a, const T* b, long n) {
+  for (long i = 0; i < n; i += 32) {
+    const auto lanes = static_cast<__mmask32>(n - i >= 32 ? ~0u : (1u << (n - i)) - 1);
+    const __m512i number = load_in_16_bits(a + i, lanes), by = load_in_16_bits(b + i, lanes);
+    const __m512i shifted =
+        P == Prim::shift_left ? _mm512_sllv_epi16(number, by) : _mm512_srav_epi16(number, by);
+    if constexpr (sizeof(T) == 2)
+      _mm512_mask_storeu_epi16(out + i, lanes, shifted);
+    else
+      _mm512_mask_cvtepi16_storeu_epi8(out + i, lanes, shifted);
+  }
+}
+#endif
 /// Narrow integers by as many places each: numbers of 32 bits have an instruction for it.
 template <class T>
 TENON_INLINE void shift_right_in_32_bits(T* out, const T* a, const T* b, long n) {
@@ -293,6 +316,10 @@ void loop(const OpArgs& args) {
           return;
         }
       }
+#if defined(__AVX512BW__)
+      if constexpr ((P == Prim::shift_left || P == Prim::shift_right) && is_narrow_integer<T>)
+        return shift_in_16_bits<P>(out, a, b, n);
+#endif
       if constexpr (P == Prim::shift_right && is_narrow_integer<T>)
         return shift_right_in_32_bits(out, a, b, n);
       if constexpr (P == Prim::pow && std::is_integral_v<T> && !std::is_same_v<T, bool>)

@@ -1,5 +1,7 @@
 // Pooling on channels-last images: [N, (D,) H, W, C] with any stride between pixels.
 #pragma once
+#include <limits>
+
 #include "base/dtype.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/pool_shape.h"
@@ -12,14 +14,14 @@ struct PoolRun {
   long in_stride = 0;  // elements between pixels
   void* out = nullptr;
   long out_stride = 0;
-  DType type = DType::f32;  // or f64; bf16, of which means are summed in float32; of maxima u8 or i8
-  /// Of maxima in float32 and float64: where each lies in its image's flattened spatial dims, or null.
+  DType type = DType::f32;  // or f64; bf16, of which means are summed in float32; of maxima integers and bool
+  /// Of maxima, but of bf16: where each lies in its image's flattened spatial dims, or null.
   std::int64_t* places = nullptr;
   long places_stride = 0;
 };
 
 /// Maximum of each window; padding never wins; NaN does. Of several the first has the place, of NaN the last;
-/// a window without pixels has -1.
+/// a window without pixels has -1. Its maximum is -infinity, of integers the low bits of the least i64.
 void max_pool(const PoolShape& shape, const PoolRun& run, ThreadPool& pool);
 
 struct AvgPoolOptions {
@@ -49,6 +51,11 @@ struct PoolWindow {
   long place;           // of the window's first pixel
   long place_steps[3];  // to the next one along each axis
 };
+/// The maximum of no integers.
+template <class T>
+constexpr T no_integer(DType type) {
+  return is_bool(type) ? T(1) : static_cast<T>(std::numeric_limits<std::int64_t>::min());
+}
 using PoolPixel = void(const PoolWindow& window, long channels);
 TENON_PER_ISA(PoolPixel, max_of_window, max_of_window)
 TENON_PER_ISA(PoolPixel, mean_of_window, mean_of_window)

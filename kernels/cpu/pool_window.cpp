@@ -1,5 +1,9 @@
 // One pooling window: vectors over channels, several of them at once so that sums overlap. Built once per
 // ISA.
+#include <algorithm>
+#include <limits>
+
+#include "kernels/cpu/channel_pieces.h"
 #include "kernels/cpu/pool.h"
 #include "kernels/cpu/simd_half.h"
 
@@ -86,32 +90,33 @@ TENON_INLINE void doubles_of_window(const PoolWindow& w, long c) {
 }
 template <class Op>
 void window_of_doubles(const PoolWindow& w, long channels) {
-  long c = 0;
-  for (; c + 2 * VL <= channels; c += 2 * VL) doubles_of_window<Op, 2 * VL>(w, c);
-  for (; c < channels; c++) doubles_of_window<Op, 1>(w, c);
+  in_channel_pieces<2 * VL>(
+      channels, [&](auto piece, long c)
+                    __attribute__((always_inline)) { doubles_of_window<Op, piece.count>(w, c); });
 }
 
-template <class Byte, Byte least, long Count>
-TENON_INLINE void bytes_of_window(const PoolWindow& w, long c) {
-  Byte v[Count];
-  for (long i = 0; i < Count; i++) v[i] = least;
+template <class T, long Count>
+TENON_INLINE void integers_of_window(const PoolWindow& w, long c) {
+  T v[Count];
+  for (long i = 0; i < Count; i++) v[i] = std::numeric_limits<T>::lowest();
   for (long z = 0; z < w.counts[0]; z++) {
     for (long y = 0; y < w.counts[1]; y++) {
-      const auto* p = static_cast<const Byte*>(w.in) + z * w.strides[0] + y * w.strides[1] + c;
+      const auto* p = static_cast<const T*>(w.in) + z * w.strides[0] + y * w.strides[1] + c;
       for (long x = 0; x < w.counts[2]; x++, p += w.strides[2])
         for (long i = 0; i < Count; i++) v[i] = p[i] > v[i] ? p[i] : v[i];
     }
   }
-  auto* const out = static_cast<Byte*>(w.out) + c;
+  auto* const out = static_cast<T*>(w.out) + c;
   for (long i = 0; i < Count; i++) out[i] = v[i];
 }
-template <class Byte, Byte least>
-void max_of_bytes(const PoolWindow& w, long channels) {
-  long c = 0;
-  for (; c + 4 * VL <= channels; c += 4 * VL) bytes_of_window<Byte, least, 4 * VL>(w, c);
-  for (; c + 2 * VL <= channels; c += 2 * VL) bytes_of_window<Byte, least, 2 * VL>(w, c);
-  for (; c + VL <= channels; c += VL) bytes_of_window<Byte, least, VL>(w, c);
-  for (; c < channels; c++) bytes_of_window<Byte, least, 1>(w, c);
+template <class T>
+void max_of_integers(const PoolWindow& w, long channels) {
+  if (w.counts[0] * w.counts[1] * w.counts[2] == 0)
+    return void(std::fill_n(static_cast<T*>(w.out), channels, no_integer<T>(w.type)));
+  constexpr long most = sizeof(T) == 8 ? 2 * VL : 4 * VL;
+  in_channel_pieces<most>(
+      channels, [&](auto piece, long c)
+                    __attribute__((always_inline)) { integers_of_window<T, piece.count>(w, c); });
 }
 
 template <class Op>
@@ -126,9 +131,18 @@ void window(const PoolWindow& w, long channels) {
 }  // namespace
 
 void max_of_window(const PoolWindow& w, long channels) {
-  if (w.type == DType::u8) return max_of_bytes<std::uint8_t, 0>(w, channels);
-  if (w.type == DType::i8) return max_of_bytes<std::int8_t, -128>(w, channels);
-  window<Max>(w, channels);
+  switch (w.type) {
+    case DType::boolean:
+    case DType::u8: return max_of_integers<std::uint8_t>(w, channels);
+    case DType::i8: return max_of_integers<std::int8_t>(w, channels);
+    case DType::u16: return max_of_integers<std::uint16_t>(w, channels);
+    case DType::i16: return max_of_integers<std::int16_t>(w, channels);
+    case DType::u32: return max_of_integers<std::uint32_t>(w, channels);
+    case DType::i32: return max_of_integers<std::int32_t>(w, channels);
+    case DType::u64: return max_of_integers<std::uint64_t>(w, channels);
+    case DType::i64: return max_of_integers<std::int64_t>(w, channels);
+    default: return window<Max>(w, channels);
+  }
 }
 void mean_of_window(const PoolWindow& w, long channels) { window<Mean>(w, channels); }
 

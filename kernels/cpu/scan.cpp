@@ -8,8 +8,7 @@ namespace tenon::cpu {
 
 void scan(const Scan& s, ThreadPool& pool) {
   if (s.outer * s.length * s.inner == 0) return;
-  TENON_CHECK(s.dtype == DType::f32 || s.dtype == DType::f64 || s.dtype == DType::i32 ||
-              s.dtype == DType::i64);
+  TENON_CHECK(can_scan(s.dtype));
   if (s.inner == 1) {
     constexpr long lines = 32;
     return pool.parallel_for((s.outer + lines - 1) / lines, [&](long chunk, int) {

@@ -15,12 +15,16 @@ struct Scan {
   /// result. Of equal extremes the last one counts; NaN comes before every number.
   enum class Fold : std::uint8_t { sum, prod, max, min, log_sum_exp };
   Fold fold = Fold::sum;
-  DType dtype = DType::f32;  // f32, f64, i32 or i64; integers wrap around
+  DType dtype = DType::f32;  // can_scan; integers wrap around, sums of bools are "or", products "and"
   long outer = 1, length = 0, inner = 1;
   const void* x = nullptr;
   void* y = nullptr;               // may be x
   std::int64_t* places = nullptr;  // of max and min: where along the dim each result lies
 };
+
+constexpr bool can_scan(DType t) {
+  return is_bool(t) || is_integral(t) || t == DType::f32 || t == DType::f64;
+}
 
 void scan(const Scan& scan, ThreadPool& pool);
 

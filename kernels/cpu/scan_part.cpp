@@ -30,6 +30,15 @@ struct Times {
     return a * b;
   }
 };
+/// Of bools.
+struct Either {
+  static constexpr long lines_at_once = 4;
+  static TENON_INLINE std::uint8_t join(std::uint8_t a, std::uint8_t b) { return a | b; }
+};
+struct Both {
+  static constexpr long lines_at_once = 4;
+  static TENON_INLINE std::uint8_t join(std::uint8_t a, std::uint8_t b) { return a & b; }
+};
 struct LogOfSum {
   static constexpr long lines_at_once = 2 * VL;
   static TENON_INLINE double join(double a, double b) {
@@ -171,7 +180,7 @@ void fold(const Scan& s, const ScanPart& part) {
   auto* y = static_cast<T*>(s.y) + part.at;
   if (s.inner > 1) return scan_columns<T, Fold>(x, y, s.length, s.inner, part.count);
   long l = 0;
-  if constexpr (std::is_integral_v<T> && std::is_same_v<Fold, Plus> && VL >= 8)
+  if constexpr (std::is_integral_v<T> && sizeof(T) >= 4 && std::is_same_v<Fold, Plus> && VL >= 8)
     for (; l < part.count; ++l) sum_line(x + l * s.length, y + l * s.length, s.length);
   for (; l + Fold::lines_at_once <= part.count; l += Fold::lines_at_once)
     scan_lines<T, Fold, Fold::lines_at_once>(x + l * s.length, y + l * s.length, s.length);
@@ -193,26 +202,51 @@ void extremes(const Scan& s, const ScanPart& part) {
   for (; l < part.count; ++l) run(extremes_of_line<T, Largest>, l);
 }
 
-template <class T>
-void scan_of(const Scan& s, const ScanPart& part) {
-  switch (s.fold) {
-    case Scan::Fold::sum: return fold<T, Plus>(s, part);
-    case Scan::Fold::prod: return fold<T, Times>(s, part);
-    case Scan::Fold::max: return extremes<T, true>(s, part);
-    case Scan::Fold::min: return extremes<T, false>(s, part);
-    case Scan::Fold::log_sum_exp:
-      if constexpr (std::is_floating_point_v<T>) return fold<T, LogOfSum>(s, part);
+/// Integers of either sign wrap around alike.
+template <class Fold>
+void fold_numbers(const Scan& s, const ScanPart& part) {
+  switch (s.dtype) {
+    case DType::f64: return fold<double, Fold>(s, part);
+    case DType::f32: return fold<float, Fold>(s, part);
+    case DType::boolean:
+      return fold<std::uint8_t, std::conditional_t<std::is_same_v<Fold, Plus>, Either, Both>>(s, part);
+    default: break;
+  }
+  switch (size_of(s.dtype)) {
+    case 1: return fold<std::uint8_t, Fold>(s, part);
+    case 2: return fold<std::uint16_t, Fold>(s, part);
+    case 4: return fold<std::uint32_t, Fold>(s, part);
+    default: return fold<std::uint64_t, Fold>(s, part);
+  }
+}
+
+template <bool Largest>
+void extremes(const Scan& s, const ScanPart& part) {
+  switch (s.dtype) {
+    case DType::boolean:
+    case DType::u8: return extremes<std::uint8_t, Largest>(s, part);
+    case DType::i8: return extremes<std::int8_t, Largest>(s, part);
+    case DType::u16: return extremes<std::uint16_t, Largest>(s, part);
+    case DType::i16: return extremes<std::int16_t, Largest>(s, part);
+    case DType::u32: return extremes<std::uint32_t, Largest>(s, part);
+    case DType::i32: return extremes<std::int32_t, Largest>(s, part);
+    case DType::u64: return extremes<std::uint64_t, Largest>(s, part);
+    case DType::i64: return extremes<std::int64_t, Largest>(s, part);
+    case DType::f64: return extremes<double, Largest>(s, part);
+    default: return extremes<float, Largest>(s, part);
   }
 }
 
 }  // namespace
 
 void scan_part(const Scan& s, const ScanPart& part) {
-  switch (s.dtype) {
-    case DType::f64: return scan_of<double>(s, part);
-    case DType::i32: return scan_of<std::int32_t>(s, part);
-    case DType::i64: return scan_of<std::int64_t>(s, part);
-    default: return scan_of<float>(s, part);
+  switch (s.fold) {
+    case Scan::Fold::sum: return fold_numbers<Plus>(s, part);
+    case Scan::Fold::prod: return fold_numbers<Times>(s, part);
+    case Scan::Fold::max: return extremes<true>(s, part);
+    case Scan::Fold::min: return extremes<false>(s, part);
+    case Scan::Fold::log_sum_exp:
+      return s.dtype == DType::f64 ? fold<double, LogOfSum>(s, part) : fold<float, LogOfSum>(s, part);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/fold.h"
 #include "kernels/cpu/first_bad.h"
+#include "kernels/cpu/scatter_joins.h"
 
 namespace tenon::cpu {
 namespace {
@@ -29,7 +30,7 @@ struct Replace {
 /// Without a branch: which one it is is not to be foreseen.
 template <class T>
 T chosen(bool first, T a, T b) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;  // of f32 or f64
   const Bits mask = Bits{0} - Bits{first};
   return std::bit_cast<T>((std::bit_cast<Bits>(a) & mask) | (std::bit_cast<Bits>(b) & ~mask));
 }
@@ -37,7 +38,6 @@ T chosen(bool first, T a, T b) {
 /// Joins as a fold does, one step at a time.
 template <class T, Reduce R>
 struct Joined {
-  using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
   static T identity() {
     if constexpr (R == Reduce::sum || R == Reduce::prod) return R == Reduce::prod;
     return R == Reduce::max ? reduce_detail::lowest<T>() : reduce_detail::highest<T>();
@@ -45,13 +45,7 @@ struct Joined {
   static T join(T a, T b) {
     if constexpr (std::is_floating_point_v<T> && R == Reduce::max) return chosen(a != a, a, a > b ? a : b);
     if constexpr (std::is_floating_point_v<T> && R == Reduce::min) return chosen(a != a, a, a < b ? a : b);
-    if constexpr (std::is_floating_point_v<T> && R == Reduce::sum) return a + b;
-    if constexpr (std::is_floating_point_v<T> && R == Reduce::prod) return a * b;
-    constexpr Prim prim = R == Reduce::sum    ? Prim::add
-                          : R == Reduce::prod ? Prim::mul
-                          : R == Reduce::max  ? Prim::max
-                                              : Prim::min;
-    return static_cast<T>(apply<Wide>(prim, static_cast<Wide>(a), static_cast<Wide>(b)));
+    return joined<R>(a, b);
   }
 };
 
@@ -152,90 +146,91 @@ void scatter_part(const Scatter& scatter, const Part& part, FirstBad& bad) {
     }
   };
   if (!s.include_self) for_each_run([&](T* to, const T*) { std::fill_n(to, run, Join::identity()); });
+  constexpr long few = 8;  // joined before a vector's loop would begin
+  if (s.join && run > few && s.src_strides[2] == 1) {
+    const RowJoin join = row_join(s.dtype, *s.join);
+    return for_each_run([&](T* to, const T* from) { join(to, from, run); });
+  }
   for_each_run([&](T* to, const T* from) { join_run<Join>(to, from, run, s.src_strides[2]); });
 }
 
-/// Towards minus infinity, of integers.
+/// Towards minus infinity, of integers. Those that a double holds are divided so, which vectors can.
 template <class T>
 T mean_of(T total, long count) {
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (std::is_floating_point_v<T>) {
     return total / static_cast<T>(count);
-  else
+  } else if constexpr (sizeof(T) < 4) {
+    const int quotient = static_cast<int>(static_cast<double>(total) / static_cast<double>(count));
+    return static_cast<T>(quotient - (quotient * count > total));
+  } else {
     return static_cast<T>(total / count - (total % count < 0 ? 1 : 0));
+  }
 }
 
-/// Divides the sums of a part whose indices are known to be right.
+/// Divides the sums of a part whose indices are known to be right. Where an index serves whole rows, so does
+/// the count of its first column.
 template <class T, class Index>
 void average_part(const Scatter& s, const Part& part) {
-  const long width = part.last - part.first;
-  std::fill_n(part.counts, s.extent * width, s.include_self ? 1 : 0);
+  const bool whole_rows = s.index_strides[2] == 0;
+  const long width = part.last - part.first, counted = whole_rows ? 1 : width;
+  std::fill_n(part.counts, s.extent * counted, s.include_self ? 1 : 0);
   const auto* const indices = static_cast<const Index*>(s.indices) + part.outer * s.index_strides[0];
   for (long e = 0; e < s.count; ++e)
-    for (long i = 0; i < width; ++i) {
+    for (long i = 0; i < counted; ++i) {
       const Index index = indices[e * s.index_strides[1] + (part.first + i) * s.index_strides[2]];
-      ++part.counts[static_cast<long>(place_of(s, index)) * width + i];
+      ++part.counts[static_cast<long>(place_of(s, index)) * counted + i];
     }
-  auto* const sums = static_cast<T*>(s.out) + part.outer * s.extent * s.inner + part.first;
-  for (long r = 0; r < s.extent; ++r)
-    for (long i = 0; i < width; ++i)
-      if (const long count = part.counts[r * width + i]; count > 1)
-        sums[r * s.inner + i] = mean_of(sums[r * s.inner + i], count);
-}
-template <class T, class Index>
-void averaged_part(const Scatter& s, const Part& part, FirstBad& bad) {
-  scatter_part<T, Index, Joined<T, Reduce::sum>>(s, part, bad);
-  if (bad.result() < 0) average_part<T, Index>(s, part);
+  auto* sums = static_cast<T*>(s.out) + part.outer * s.extent * s.inner + part.first;
+  const long* counts = part.counts;
+  for (long r = 0; r < s.extent; ++r, sums += s.inner, counts += counted) {
+    if (whole_rows && *counts > 1) {
+      const long count = *counts;
+      for (long i = 0; i < width; ++i) sums[i] = mean_of(sums[i], count);
+    } else if (!whole_rows) {
+      for (long i = 0; i < width; ++i)
+        if (counts[i] > 1) sums[i] = mean_of(sums[i], counts[i]);
+    }
+  }
 }
 
 using ScatterPart = void (*)(const Scatter&, const Part&, FirstBad&);
 
-template <class T, class Index>
-ScatterPart part_for(const Scatter& s) {
-  if (s.averages) return averaged_part<T, Index>;
-  switch (*s.join) {
-    case Reduce::sum: return scatter_part<T, Index, Joined<T, Reduce::sum>>;
-    case Reduce::prod: return scatter_part<T, Index, Joined<T, Reduce::prod>>;
-    case Reduce::min: return scatter_part<T, Index, Joined<T, Reduce::min>>;
-    case Reduce::max: return scatter_part<T, Index, Joined<T, Reduce::max>>;
-    default: TENON_CHECK(false);
-  }
-  return nullptr;
+template <class Index>
+ScatterPart joining_part(const Scatter& s) {
+  return dispatch_join(s.dtype, *s.join, []<class T, Reduce R>() -> ScatterPart {
+    return scatter_part<T, Index, Joined<T, R>>;
+  });
 }
-
-template <class T>
-ScatterPart part_for(const Scatter& s) {
-  return s.index_dtype == DType::i32 ? part_for<T, std::int32_t>(s) : part_for<T, std::int64_t>(s);
-}
-template <class T>
+template <class Index>
 ScatterPart replacing_part(const Scatter& s) {
-  return s.index_dtype == DType::i32 ? scatter_part<T, std::int32_t, Replace<T>>
-                                     : scatter_part<T, std::int64_t, Replace<T>>;
+  switch (size_of(s.dtype)) {
+    case 1: return scatter_part<std::uint8_t, Index, Replace<std::uint8_t>>;
+    case 2: return scatter_part<std::uint16_t, Index, Replace<std::uint16_t>>;
+    case 4: return scatter_part<std::uint32_t, Index, Replace<std::uint32_t>>;
+    default: return scatter_part<std::uint64_t, Index, Replace<std::uint64_t>>;
+  }
+}
+template <class Index>
+void average(const Scatter& s, const Part& part) {
+  dispatch_real(s.dtype, [&]<class T>(dtype_tag<T>) {
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) average_part<T, Index>(s, part);
+  });
 }
 
-ScatterPart part_for(const Scatter& s) {
+/// What works on a part, and what divides its sums then.
+struct Parts {
+  ScatterPart run;
+  void (*divide)(const Scatter&, const Part&);
+};
+template <class Index>
+Parts parts_of(const Scatter& s) {
+  return {s.join ? joining_part<Index>(s) : replacing_part<Index>(s), average<Index>};
+}
+Parts parts_of(const Scatter& s) {
   TENON_CHECK(s.index_dtype == DType::i32 || s.index_dtype == DType::i64);
-  if (!s.join) {
-    switch (size_of(s.dtype)) {
-      case 1: return replacing_part<std::uint8_t>(s);
-      case 2: return replacing_part<std::uint16_t>(s);
-      case 4: return replacing_part<std::uint32_t>(s);
-      case 8: return replacing_part<std::uint64_t>(s);
-      default: TENON_CHECK(false);
-    }
-  }
-  switch (s.dtype) {
-    case DType::f32: return part_for<float>(s);
-    case DType::f64: return part_for<double>(s);
-    case DType::i32: return part_for<std::int32_t>(s);
-    case DType::i64: return part_for<std::int64_t>(s);
-    default: TENON_CHECK(false);
-  }
-  return nullptr;
+  TENON_CHECK(s.join ? can_join(s.dtype) : can_replace(s.dtype));
+  return s.index_dtype == DType::i32 ? parts_of<std::int32_t>(s) : parts_of<std::int64_t>(s);
 }
-
-}  // namespace
-
-namespace {
 
 /// Of a row, for so many threads.
 long parts_of_row(const Scatter& s, int threads) {
@@ -256,14 +251,14 @@ std::size_t scatter_scratch_size(const Scatter& s, int threads) {
 
 long scatter(const Scatter& s, void* scratch, ThreadPool& pool) {
   const long parts = parts_of_row(s, pool.threads()), counts = most_counts(s, pool.threads());
-  const ScatterPart run = part_for(s);
+  const Parts work = parts_of(s);
   FirstBad bad;
   pool.parallel_for(s.outer * parts, [&](long part, int worker) {
     const long column = part % parts;
-    run(s,
-        {part / parts, s.inner * column / parts, s.inner * (column + 1) / parts,
-         static_cast<long*>(scratch) + worker * counts},
-        bad);
+    const Part columns{part / parts, s.inner * column / parts, s.inner * (column + 1) / parts,
+                       static_cast<long*>(scratch) + worker * counts};
+    work.run(s, columns, bad);
+    if (s.averages && bad.result() < 0) work.divide(s, columns);
   });
   return bad.result();
 }

@@ -16,10 +16,10 @@ struct Scatter {
   long inner = 1;
   long extent = 0;             // of x and out along the dim: indices lie in [0, extent)
   bool from_end = false;       // negative indices count from the end
-  DType dtype = DType::f32;    // f32, f64, i32 or i64; any one of up to 8 bytes where nothing is joined
+  DType dtype = DType::f32;    // can_join, or can_replace where nothing is joined
   std::optional<Reduce> join;  // sum, prod, min or max; none: the last one stays
   bool include_self = true;    // false: what lay where an index points is not joined
-  bool averages = false;       // a sum is divided by how many there are, with x where it is joined
+  bool averages = false;       // a sum, of no bools, is divided by how many there are, with x if it is joined
   bool x_is_one = false;       // element, of which out is full
   const void* x = nullptr;     // contiguous, as out
   void* out = nullptr;
@@ -31,7 +31,11 @@ struct Scatter {
   Strides index_strides = {};
 };
 
-/// Has a scatter that joins nothing a kernel for this type?
+/// Has a scatter that joins elements a kernel for this type? Integers wrap around.
+constexpr bool can_join(DType t) {
+  return is_bool(t) || is_integral(t) || t == DType::f32 || t == DType::f64;
+}
+/// Has a scatter that joins nothing one?
 constexpr bool can_replace(DType t) { return !is_string(t) && size_of(t) <= 8; }
 
 /// Bytes of scratch that scatter() needs.

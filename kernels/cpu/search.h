@@ -11,7 +11,7 @@ namespace tenon::cpu {
 /// places[v] is how many elements of the sorted row come before values[v], or with `right` do not come behind
 /// it. What a row that ends in NaN gives is what PyTorch finds in it by halving.
 struct SearchRow {
-  DType dtype = DType::f32;  // f32, f64, i32 or i64
+  DType dtype = DType::f32;  // f32, f64, an integer or bool
   bool right = false;
   const void* row = nullptr;
   long length = 0;

@@ -17,7 +17,10 @@ TENON_INLINE bool is_before(T element, T value) {
 
 template <class T, bool Right>
 void count_elements(const SearchRow& s) {
-  using Number = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+  using Number =
+      std::conditional_t<sizeof(T) == 8, std::int64_t,
+                         std::conditional_t<sizeof(T) == 4, std::int32_t,
+                                            std::conditional_t<sizeof(T) == 2, std::int16_t, std::int8_t>>>;
   constexpr long block = 64;
   const auto* const row = static_cast<const T*>(s.row);
   const auto* const values = static_cast<const T*>(s.values);
@@ -71,9 +74,27 @@ void halve_with_nan(const SearchRow& s) {
   }
 }
 
+/// Each of the 256 bytes is searched once.
+template <class T>
+void look_up(const SearchRow& s) {
+  constexpr long bytes = 256;
+  T all[bytes];
+  std::int64_t found[bytes];
+  for (long i = 0; i < bytes; i++) all[i] = static_cast<T>(i);
+  SearchRow once = s;
+  once.values = all;
+  once.count = bytes;
+  once.places = found;
+  s.right ? halve<T, true>(once) : halve<T, false>(once);
+  const auto* const values = static_cast<const std::uint8_t*>(s.values);
+  for (long i = 0; i < s.count; i++) s.places[i] = found[values[i]];
+}
+
 template <class T>
 void search(const SearchRow& s) {
-  constexpr long few = 64;
+  constexpr long few = 64;  // which the number of elements before a value fits, whatever their type
+  if constexpr (sizeof(T) == 1)
+    if (s.length > few && s.count > 256) return look_up<T>(s);
   if (const T last = s.length > 0 ? static_cast<const T*>(s.row)[s.length - 1] : T(0); last != last)
     return s.right ? halve_with_nan<T, true>(s) : halve_with_nan<T, false>(s);
   if (s.length <= few) return s.right ? count_elements<T, true>(s) : count_elements<T, false>(s);
@@ -84,9 +105,16 @@ void search(const SearchRow& s) {
 
 void search_row(const SearchRow& s) {
   switch (s.dtype) {
-    case DType::f64: return search<double>(s);
+    case DType::boolean:
+    case DType::u8: return search<std::uint8_t>(s);
+    case DType::i8: return search<std::int8_t>(s);
+    case DType::u16: return search<std::uint16_t>(s);
+    case DType::i16: return search<std::int16_t>(s);
+    case DType::u32: return search<std::uint32_t>(s);
     case DType::i32: return search<std::int32_t>(s);
+    case DType::u64: return search<std::uint64_t>(s);
     case DType::i64: return search<std::int64_t>(s);
+    case DType::f64: return search<double>(s);
     default: return search<float>(s);
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -72,6 +73,9 @@ long first_keys(std::uint64_t* keys, long n, long k, std::int64_t* places) {
   return first_keys_64(keys, n, k, places);
 }
 
+long place_of_rank(const std::uint32_t* keys, long n, long rank) { return place_of_rank_32(keys, n, rank); }
+long place_of_rank(const std::uint64_t* keys, long n, long rank) { return place_of_rank_64(keys, n, rank); }
+
 template <class Key>
 class LineSorter {
  public:
@@ -93,6 +97,8 @@ class LineSorter {
     places_ = s_.places + line * s_.k;
     if (s_.part == LinePart::mode) {
       find_mode();
+    } else if (s_.part == LinePart::one) {
+      return take_one(line);
     } else if (s_.k == 1) {
       select_one();
     } else if (selects(s_)) {
@@ -110,9 +116,13 @@ class LineSorter {
   /// Few of many are taken from a tree of the least keys, whose root grows with the line: not thousands.
   static bool selects(const SortLines& s) { return s.k > 1 && s.k <= 4096 && are_few(s); }
   static long entries_of(const SortLines& s) {
-    return s.part == LinePart::first && (s.k == 1 || selects(s)) ? 0 : s.length;
+    const bool by_keys = s.part == LinePart::one || (s.part == LinePart::first && (s.k == 1 || selects(s)));
+    return by_keys ? 0 : s.length;
   }
-  static long keys_of(const SortLines& s) { return selects(s) ? room_of_first_keys(s.length) : keys_at_once; }
+  static long keys_of(const SortLines& s) {
+    if (s.part == LinePart::one) return blocks_of(s.length) * keys_of_block;
+    return selects(s) ? room_of_first_keys(s.length) : keys_at_once;
+  }
   static Key key_of(Entry e) { return static_cast<Key>(e >> key_bits); }
   static Entry entry(Key key, long place) { return Entry{key} << key_bits | static_cast<Key>(place); }
 
@@ -133,6 +143,17 @@ class LineSorter {
       place = first + (std::find(keys_, keys_ + n, here) - keys_);
     }
     places_[0] = place;
+  }
+
+  void take_one(long line) {
+    const long n = read_keys(0, s_.length), whole = blocks_of(n) * keys_of_block;
+    std::fill(keys_ + n, keys_ + whole, ~Key{0});
+    const long rank = s_.ranks ? std::clamp<long>(s_.ranks[line], 0, s_.k - 1) : s_.k - 1;
+    const long place = place_of_rank(keys_, whole, rank);
+    places_[rank] = place;
+    const std::size_t size = size_of(s_.dtype);
+    std::memcpy(static_cast<std::byte*>(s_.values) + static_cast<std::size_t>(line * s_.k + rank) * size,
+                x_ + static_cast<std::size_t>(place) * size, size);
   }
 
   void select() {

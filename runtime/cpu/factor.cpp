@@ -265,7 +265,8 @@ std::vector<Candidate> lower_pivot_rows(const Planner& planner, const Group& gro
 
 std::vector<OpLowering> factor_lowerings() {
   std::vector<OpLowering> list;
-  for (const Rule& rule : rules()) list.push_back({.op = rule.op, .lower = lower_factor, .alone = true});
+  for (const Rule& rule : rules())
+    list.push_back({.op = rule.op, .lower = lower_factor, .alone = true, .widens = true});
   list.push_back({.op = &op_info<PivotRows>(), .lower = lower_pivot_rows, .alone = true});
   return list;
 }

@@ -7,10 +7,7 @@ namespace tenon {
 namespace {
 
 /// Can a kernel join elements of this type, or put them in the place of others?
-bool has_type(DType dtype, bool joins) {
-  const bool sums = dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
-  return sums || (!joins && cpu::can_replace(dtype));
-}
+bool has_type(DType dtype, bool joins) { return joins ? cpu::can_join(dtype) : cpu::can_replace(dtype); }
 
 /// Slices of x along an axis, and what is added to them or put in their place.
 struct Slices {

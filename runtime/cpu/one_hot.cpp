@@ -50,7 +50,7 @@ std::vector<Candidate> lower_one_hot(const Planner& planner, const Group& group)
 }  // namespace
 
 std::vector<OpLowering> one_hot_lowerings() {
-  return {{.op = &op_info<OneHot>(), .lower = lower_one_hot, .alone = true}};
+  return {{.op = &op_info<OneHot>(), .lower = lower_one_hot, .alone = true, .widens = true}};
 }
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// Pooling in f32, f64 and bf16, maxima in bytes, too.
+// Pooling in f32, f64 and bf16, maxima of integers, too.
 #include "kernels/cpu/pool.h"
 
 #include "ir/ops/pool.h"
@@ -82,8 +82,8 @@ std::vector<Candidate> lower_pool(const Planner& planner, const Group& group) {
   if (!call) return {};
   const DType type = call->x->dtype();
   const bool finds_places = group.node().num_outputs() > 1;
-  const bool has_type = type == DType::f32 || type == DType::f64 ||
-                        (!finds_places && (type == DType::bf16 || (is_byte(type) && takes_bytes(*call))));
+  const bool has_type = type == DType::f32 || type == DType::f64 || is_integral(type) || is_bool(type) ||
+                        (!finds_places && type == DType::bf16);
   if (!has_type) return {};
   const Order order = channels_last(call->x->rank());
   const double copies =

@@ -81,7 +81,7 @@ std::vector<Candidate> lower_resample(const Planner& planner, const Group& group
 
 std::vector<OpLowering> resample_lowerings() {
   return {{.op = &op_info<Interpolate>(), .lower = lower_resample, .alone = true, .widens = true},
-          {.op = &op_info<InterpolateAntialiased>(), .lower = lower_resample, .alone = true}};
+          {.op = &op_info<InterpolateAntialiased>(), .lower = lower_resample, .alone = true, .widens = true}};
 }
 
 }  // namespace tenon

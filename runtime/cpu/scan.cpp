@@ -70,9 +70,7 @@ std::vector<Candidate> lower_scan(const Planner& planner, const Group& group) {
   const Node& node = group.node();
   const auto run = running(node);
   const DType dtype = node.output()->dtype();
-  const bool has_type =
-      dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
-  if (!run || !has_type || node.input()->dtype() != dtype || node.input()->rank() == 0) return {};
+  if (!run || !cpu::can_scan(dtype) || node.input()->dtype() != dtype || node.input()->rank() == 0) return {};
   const double elements = static_cast<double>(numel(node.output()->shape()).value());
   Work work{.flops = elements, .bytes = bytes_of(node.input()->type())};
   for (std::size_t i = 0; i < node.num_outputs(); ++i) work.bytes += bytes_of(node.output(i)->type());

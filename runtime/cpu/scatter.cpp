@@ -5,8 +5,12 @@
 namespace tenon {
 namespace {
 
-std::optional<Reduce> join_of(ScatterReduce reduce) {
-  switch (reduce) {
+/// Not all of several bools: their mean, as that of integers, is 0.
+bool averages(const Scatter& op, DType dtype) { return op.reduce == ScatterReduce::mean && !is_bool(dtype); }
+
+std::optional<Reduce> join_of(const Scatter& op, DType dtype) {
+  if (op.reduce == ScatterReduce::mean && !averages(op, dtype)) return Reduce::min;
+  switch (op.reduce) {
     case ScatterReduce::sum:
     case ScatterReduce::mean: return Reduce::sum;
     case ScatterReduce::prod: return Reduce::prod;
@@ -47,9 +51,9 @@ void emit_scatter(Planner& planner, const Group& group) {
                      .inner = sizes[2],
                      .extent = x.shape()[static_cast<std::size_t>(op.axis)],
                      .dtype = x.dtype(),
-                     .join = join_of(op.reduce),
+                     .join = join_of(op, x.dtype()),
                      .include_self = op.include_self || op.reduce == ScatterReduce::none,
-                     .averages = op.reduce == ScatterReduce::mean,
+                     .averages = averages(op, x.dtype()),
                      .src_strides = strides(src),
                      .index_dtype = indices.dtype(),
                      .index_strides = strides(indices)},
@@ -61,13 +65,9 @@ std::vector<Candidate> lower_scatter(const Planner& planner, const Group& group)
   const auto* op = node.as<Scatter>();
   if (!op) return {};
   const Value &x = *node.input(0), &indices = *node.input(1), &src = *node.input(2);
-  const auto is_one_of = [](DType dtype, std::initializer_list<DType> list) {
-    return std::find(list.begin(), list.end(), dtype) != list.end();
-  };
-  const bool replaces = op->reduce == ScatterReduce::none && cpu::can_replace(x.dtype());
   const bool has_types =
-      (replaces || is_one_of(x.dtype(), {DType::f32, DType::f64, DType::i32, DType::i64})) &&
-      is_one_of(indices.dtype(), {DType::i32, DType::i64});
+      (op->reduce == ScatterReduce::none ? cpu::can_replace(x.dtype()) : cpu::can_join(x.dtype())) &&
+      (indices.dtype() == DType::i32 || indices.dtype() == DType::i64);
   if (!has_types || x.rank() == 0 || indices.shape() != src.shape() || numel(src.shape()) == Dim(0))
     return {};
   for (std::size_t i = 0; i < x.rank(); ++i)

@@ -48,8 +48,7 @@ std::vector<Candidate> lower_search(const Planner& planner, const Group& group) 
   const Node& node = group.node();
   const Value &rows = *node.input(0), &values = *node.input(1);
   const DType dtype = rows.dtype();
-  const bool has_type =
-      dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
+  const bool has_type = dtype == DType::f32 || dtype == DType::f64 || is_integral(dtype) || is_bool(dtype);
   if (!has_type || numel(rows.shape()) == Dim(0) || numel(values.shape()) == Dim(0)) return {};
   const double elements = static_cast<double>(numel(values.shape()).value());
   const Work work{.bytes = bytes_of(rows.type()) + bytes_of(values.type()) + bytes_of(node.output()->type())};

@@ -1,6 +1,8 @@
 // Sorting, the first few along an axis, and the most frequent.
 #include "ir/ops/sort.h"
 
+#include "ir/ops/index.h"
+#include "ir/ops/shape.h"
 #include "kernels/cpu/sort.h"
 #include "runtime/cpu/step.h"
 #include "runtime/planner.h"
@@ -17,19 +19,55 @@ class SortStep : public CpuStep {
     sort.x = frame.at<const void>(x);
     sort.values = frame.at<void>(values);
     sort.places = frame.at<std::int64_t>(places);
+    if (ranks) sort.ranks = frame.at<const std::int64_t>(*ranks);
     cpu::sort_lines(sort, frame.scratch, frame.pool);
   }
 
   Address x, values, places;
+  std::optional<Address> ranks;
 
  private:
   cpu::SortLines sort_;
 };
 
+/// Are there uses of the results, all by nodes of which this is so?
+template <class Says>
+bool for_all_uses(const Node& node, const Says& says) {
+  bool any = false;
+  for (std::size_t i = 0; i < node.num_outputs(); ++i)
+    for (const Use& use : node.output(i)->uses()) {
+      if (!use.node || !says(*use.node)) return false;
+      any = true;
+    }
+  return any;
+}
+
 struct SortCall {
   cpu::SortLines lines;
-  Order order;  // the axis last
+  Order order;                   // the axis last
+  const Value* ranks = nullptr;  // of the elements that are read, one of each line
 };
+
+/// Does nothing read the results but slices of the last of k elements?
+bool reads_last(const Node& node, std::int64_t axis, std::int64_t k) {
+  return for_all_uses(node, [&](const Node& user) {
+    const auto* slice = user.as<Slice>();
+    return slice && slice->axis == axis && slice->start == Dim(k - 1) && slice->end == Dim(k);
+  });
+}
+/// The ranks, one for each line, at which alone gathers read the results; null: they read more.
+const Value* ranks_read(const Node& node, std::int64_t axis) {
+  const Value* ranks = nullptr;
+  const bool one = for_all_uses(node, [&](const Node& user) {
+    const auto* gather = user.as<Gather>();
+    if (!gather || gather->axis != axis || user.input(0)->node() != &node) return false;
+    if (!ranks) ranks = user.input(1);
+    return user.input(1) == ranks;
+  });
+  Shape lines = node.input()->shape();
+  lines[static_cast<std::size_t>(axis)] = Dim(1);
+  return one && ranks && ranks->dtype() == DType::i64 && ranks->shape() == lines ? ranks : nullptr;
+}
 
 std::optional<SortCall> sort_call(const Node& node) {
   SortCall call;
@@ -57,6 +95,10 @@ std::optional<SortCall> sort_call(const Node& node) {
   // A few are in order, as those of PyTorch are.
   constexpr std::int64_t few = 64;
   call.lines.sorted = call.lines.sorted || few * call.lines.k <= call.lines.length;
+  if (node.is<TopK>() && call.lines.k > 1 && reads_last(node, axis, call.lines.k))
+    call.lines.part = cpu::LinePart::one;
+  if (node.is<Sort>()) call.ranks = ranks_read(node, axis);
+  if (call.ranks) call.lines.part = cpu::LinePart::one;
   for (std::size_t d = 0; d < x.rank(); ++d)
     if (d != at) call.order.push_back(static_cast<std::int64_t>(d));
   call.order.push_back(axis);
@@ -79,7 +121,12 @@ void emit(Planner& planner, const Node& node, const SortCall& call, std::size_t 
   step->values = values.address();
   step->places = places.address();
   step->scratch_bytes = scratch_bytes;
-  planner.emit(std::move(step), node, {x}, {values, places});
+  std::vector<PlannedTensor> reads{x};
+  if (call.ranks) {
+    reads.push_back(planner.dense(call.ranks));
+    step->ranks = reads.back().address();
+  }
+  planner.emit(std::move(step), node, std::move(reads), {values, places});
 }
 
 std::vector<Candidate> lower_sort(const Planner& planner, const Group& group) {
@@ -87,7 +134,8 @@ std::vector<Candidate> lower_sort(const Planner& planner, const Group& group) {
   if (!call) return {};
   const double elements = static_cast<double>(call->lines.lines) * static_cast<double>(call->lines.length);
   const bool is_mode = group.node().is<Mode>();
-  const bool is_whole = !is_mode && call->lines.k == call->lines.length && call->lines.sorted;
+  const bool is_one = call->lines.part == cpu::LinePart::one;
+  const bool is_whole = !is_mode && !is_one && call->lines.k == call->lines.length && call->lines.sorted;
   const double operations = is_whole ? 600 : 100;  // of a product, in the time that one element takes
   const Work work{.bytes = bytes_of(group.node().input()->type()) + bytes_of(group.node().output(0)->type()) +
                            bytes_of(group.node().output(1)->type()),
@@ -97,6 +145,7 @@ std::vector<Candidate> lower_sort(const Planner& planner, const Group& group) {
       group.node().input(), [&](const Strided& t) { return t.permute(call->order).is_contiguous(); });
   const std::size_t scratch = cpu::sort_scratch_size(call->lines, planner.threads());
   const CandidateInfo info{.kernel = is_mode    ? "mode"
+                                     : is_one   ? "one of each line"
                                      : is_whole ? "sort"
                                                 : "top k",
                            .work = work,

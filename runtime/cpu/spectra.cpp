@@ -165,7 +165,7 @@ std::vector<Candidate> lower_spectrum(const Planner& planner, const Group& group
 std::vector<OpLowering> spectrum_lowerings() {
   std::vector<OpLowering> list;
   for (const OpInfo* op : {&op_info<Eigh>(), &op_info<Svd>(), &op_info<MatrixExp>()})
-    list.push_back({.op = op, .lower = lower_spectrum, .alone = true});
+    list.push_back({.op = op, .lower = lower_spectrum, .alone = true, .widens = true});
   return list;
 }
 
