@@ -6,6 +6,16 @@
 namespace tenon::cpu::TENON_ISA {
 namespace {
 
+/// A float of 16 bits, whose infinity is known.
+template <int infinity>
+struct Bits16 {
+  std::uint16_t bits;
+  friend bool operator==(Bits16 a, Bits16 b) {
+    const int x = a.bits & 0x7fff, y = b.bits & 0x7fff;
+    return (int(a.bits == b.bits) & int(x <= infinity)) | int((x | y) == 0);
+  }
+};
+
 template <class T>
 long first_of(const void* x, const void* y, long n) {
   constexpr long block = 256 / sizeof(T);
@@ -13,7 +23,7 @@ long first_of(const void* x, const void* y, long n) {
   long i = 0;
   for (; i + block <= n; i += block) {
     int differ = 0;
-    for (long k = 0; k < block; ++k) differ |= a[i + k] != b[i + k];
+    for (long k = 0; k < block; ++k) differ |= !(a[i + k] == b[i + k]);
     if (differ) break;
   }
   while (i < n && a[i] == b[i]) ++i;
@@ -25,6 +35,8 @@ long first_of(const void* x, const void* y, long n) {
 long first_difference(const void* a, const void* b, DType dtype, long n) {
   if (dtype == DType::f32) return first_of<float>(a, b, n);
   if (dtype == DType::f64) return first_of<double>(a, b, n);
+  if (dtype == DType::f16) return first_of<Bits16<0x7c00>>(a, b, n);
+  if (dtype == DType::bf16) return first_of<Bits16<0x7f80>>(a, b, n);
   switch (size_of(dtype)) {
     case 1: return first_of<std::uint8_t>(a, b, n);
     case 2: return first_of<std::uint16_t>(a, b, n);

@@ -6,7 +6,7 @@
 namespace tenon::cpu {
 
 /// The first place where elements of two dense rows differ, or n. NaN differs from NaN, -0 does not from 0.
-/// Of f32, f64 and integers.
+/// Of all real dtypes but those of float8.
 using FirstDifference = long(const void* a, const void* b, DType dtype, long n);
 TENON_PER_ISA(FirstDifference, first_difference, first_difference)
 

@@ -78,8 +78,7 @@ class Maker {
 
   /// Of more than one element each.
   std::vector<Tensor> slices(UniqueOrder order) {
-    const bool is_small = is_small_float(x_.dtype());
-    const Tensor x = is_small ? x_.to(DType::f32) : x_;
+    const Tensor x = is_float8(x_.dtype()) ? x_.to(DType::f32) : x_;
     const Slices slices{x.bytes(), x.dtype(), x.numel() / n_};
     Tensor places = numbers(n_), is_new = device_.empty(DType::boolean, {n_});
     std::iota(data(places), data(places) + n_, Number{0});
