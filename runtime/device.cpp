@@ -19,6 +19,7 @@ std::string_view Device::runs(const Op& op) const {
 }
 
 const SizedKernel* Device::sized_kernel(const Op& op) const {
+  if (!shares_memory) return nullptr;
   const auto found =
       std::find_if(sized.begin(), sized.end(), [&](const SizedKernel& k) { return k.op == &op.info(); });
   return found == sized.end() ? nullptr : &*found;
