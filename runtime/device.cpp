@@ -11,10 +11,18 @@ namespace tenon {
 std::string_view Device::runs(const Op& op) const {
   for (const OpLowering& l : lowerings)
     if (l.op == &op.info()) return "kernel";
+  if (sized_kernel(op)) return "kernel";
   for (const GeneralLowering& g : general)
     if (g.takes(op)) return g.name;
   const bool has_parts = op.is<Fused>() || op.info().op_kind == OpKind::composite;
   return has_parts || (!shares_memory && has_counted_size(op)) ? "parts" : "nothing";
+}
+
+const SizedKernel* Device::sized_kernel(const Op& op) const {
+  if (!shares_memory) return nullptr;
+  const auto found =
+      std::find_if(sized.begin(), sized.end(), [&](const SizedKernel& k) { return k.op == &op.info(); });
+  return found == sized.end() ? nullptr : &*found;
 }
 
 bool Device::works_channels_last(const Op& op) const {

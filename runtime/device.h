@@ -17,6 +17,7 @@ namespace tenon {
 
 class PlannedTensor;
 class Step;
+struct OpenDevice;
 class WeightStore;
 
 /// How an operator with kernels of its own is lowered. A fused group belongs to its members' operators.
@@ -41,11 +42,19 @@ struct GeneralLowering {
   bool (*takes)(const Op&);
 };
 
+/// How an operator that gives sizes (ir/ops/data_size.h) is computed where the host reads the device's
+/// memory, from dense operands. Results that nothing uses may be undefined.
+struct SizedKernel {
+  const OpInfo* op;
+  std::vector<Tensor> (*compute)(const Node&, std::span<const Tensor> in, OpenDevice&);
+};
+
 /// Another device is another value of this type.
 struct Device {
   std::string name;                          // "cpu"
   std::span<const OpLowering> lowerings;     // several may name one operator
   std::span<const GeneralLowering> general;  // for groups of any operators
+  std::span<const SizedKernel> sized = {};   // for single nodes; the reference computes the others
   std::string_view advice = {};              // to those whose operators it does not lower
   bool takes_tf32 = false;                   // products of float32 may round their factors to TF32
   bool computes_prologues = false;           // products compute their left side (runtime/calls/prologue.h)
@@ -70,6 +79,8 @@ struct Device {
 
   /// What runs it: "kernel", the name of a general lowering, "parts" where it is decomposed, or "nothing".
   std::string_view runs(const Op& op) const;
+  /// Null: none.
+  const SizedKernel* sized_kernel(const Op& op) const;
   bool works_channels_last(const Op& op) const;
   /// Does it compute some operators of smaller floats in float32 (OpLowering::widens)?
   bool widens() const;

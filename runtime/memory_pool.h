@@ -1,5 +1,5 @@
 // Memory of a device, or pinned for it, that comes and goes while runs do: drivers take their time to
-// allocate, and wait to free.
+// allocate, and wait to free; a system takes its time to make pages.
 #pragma once
 #include <memory>
 

@@ -27,8 +27,9 @@ std::span<std::byte> bytes_of(const Memory& memory) { return {memory.data(), mem
 }  // namespace
 
 Tensor OpenDevice::empty(DType dtype, const Index& shape) {
-  if (device.shares_memory) return Tensor::empty(dtype, shape);
-  return taken_from(pool, dtype, shape, Space::device);
+  if (!device.shares_memory) return taken_from(pool, dtype, shape, Space::device);
+  if (dtype == DType::string || numel(shape) == 0) return Tensor::empty(dtype, shape);
+  return taken_from(pool, dtype, shape, Space::host);
 }
 
 Tensor OpenDevice::empty_result(DType dtype, const Index& shape) {

@@ -14,7 +14,7 @@ namespace {
 bool computes(const Device& device, const Node& node) {
   if (node.inputs().empty() || node.is<CountUp>()) return true;
   const std::string_view runs = device.runs(node.op());
-  return node.op().info().gives_size ? runs == "reference" : runs != "nothing";
+  return node.op().info().gives_size ? runs == "reference" || runs == "kernel" : runs != "nothing";
 }
 
 void collect(const Region& region, const Device& device, Refusal& found) {

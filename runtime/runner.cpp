@@ -57,7 +57,8 @@ void deliver(const Plan& plan, std::span<const Tensor> values, std::span<Tensor>
   for (std::size_t i = 0; i < plan.results.size(); ++i) {
     const Tensor& result = plan.results[i].of(values);
     if (!outputs[i].defined()) {
-      outputs[i] = result.clone();
+      const bool is_shared = result.storage().use_count() > 1;  // with an input, a constant or another result
+      outputs[i] = is_shared ? result.clone() : result;
     } else if (outputs[i].shape() == result.shape()) {
       outputs[i].copy_from(result);
     } else {

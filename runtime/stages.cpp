@@ -136,6 +136,25 @@ class GivingStep : public ValueStep {
   const Node& node_;
 };
 
+/// The same by a kernel of the device.
+class SizedStep : public GivingStep {
+ public:
+  SizedStep(const Node& node, const SizedKernel& kernel, OpenDevice& device)
+      : GivingStep(node), kernel_(kernel), device_(device) {
+    info.kind = StepKind::kernel;
+    info.kernel = node.op().name();
+  }
+
+ private:
+  std::vector<Tensor> evaluated(const Node& node, std::span<const Tensor> inputs,
+                                const Bindings&) const override {
+    return kernel_.compute(node, inputs, device_);
+  }
+
+  const SizedKernel& kernel_;
+  OpenDevice& device_;
+};
+
 /// A size that a stage computed: the host reads it. Nothing reads what count_up holds (count_sizes).
 class SizeStep : public GivingStep {
  public:
@@ -291,6 +310,8 @@ class StagePlanner {
       step = std::make_unique<ControlStep>(node, device_);
     else if (node.is<CountUp>() && !device_.device.shares_memory)
       step = std::make_unique<SizeStep>(node);
+    else if (const SizedKernel* kernel = device_.device.sized_kernel(node.op()))
+      step = std::make_unique<SizedStep>(node, *kernel, device_);
     else
       step = std::make_unique<GivingStep>(node);
     for (const Value* v : node.inputs()) step->in.push_back(slot(v, on_host));

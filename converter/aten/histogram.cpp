@@ -33,10 +33,16 @@ Results histc(Call& call) {
   const Ref same = equal(low, high);
   low = where(same, low - 1.0, low);
   high = where(same, high + 1.0, high);
-  const Ref bin = cast(DType::i64, (x - low) * static_cast<double>(bins) / (high - low));
+  const Ref bin = cast(DType::i32, (x - low) * static_cast<double>(bins) / (high - low));
   const Ref inside = logical_and(x >= low, x <= high);
-  const Ref ones = full(x.shape(), 1, x.dtype(), call.build.insertion_point());
-  return counted(minimum(bin, bin.literal(static_cast<double>(bins - 1))), inside, ones, Dim(bins));
+  const Ref place = minimum(bin, bin.literal(static_cast<double>(bins - 1)));
+  const auto numbers = [&](Shape shape, double value) {
+    return full(std::move(shape), value, DType::i64, call.build.insertion_point());
+  };
+  // One more bin takes what lies outside.
+  const Ref counts = scatter_sum(numbers({Dim(bins + 1)}, 0), 0,
+                                 where(inside, place, static_cast<double>(bins)), numbers(x.shape(), 1));
+  return cast(x.dtype(), slice(counts, 0, Dim(0), Dim(bins)));
 }
 
 /// The bins of one variable: their edges, ascending.

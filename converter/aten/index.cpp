@@ -8,8 +8,8 @@
 #include "converter/aten/table.h"
 #include "ir/ops/arithmetic.h"
 #include "ir/ops/functions.h"
+#include "ir/ops/masked.h"
 #include "ir/ops/reduce.h"
-#include "ir/ops/sort.h"
 
 namespace tenon::converter {
 
@@ -61,11 +61,7 @@ Results index(Call& call) {
 
 /// x where the mask is true set to the values, one after the other.
 Ref filled_in_order(const Ref& x, const Ref& given, const Ref& values) {
-  const Ref mask = reshape(expand(given, x.shape()), {numel(x.shape())});
-  const Ref flat = reshape(x, {numel(x.shape())}), source = reshape(values, {numel(values.shape())});
-  const Ref order = cumsum(cast(DType::i64, mask), 0) - 1.0;
-  const Ref taken = index_select(source, 0, where(mask, order, 0));
-  return reshape(where(mask, taken, flat), x.shape());
+  return apply(MaskedScatter{}, {x, expand(given, x.shape()), reshape(values, {numel(values.shape())})});
 }
 Results masked_scatter(Call& call) {
   const Ref x = call.tensor("self"), mask = call.tensor("mask");
@@ -263,29 +259,6 @@ Results index_reduce(Call& call) {
                {x, places, source});
 }
 
-/// The places of the first `size` elements that are not zero, one row for each.
-Results nonzero_static(Call& call) {
-  const Ref x = call.tensor("self");
-  const std::int64_t fill = call.integer("fill_value", -1);
-  const Dim count = numel(x.shape()), size = call.size("size");
-  if (count == Dim(0))
-    return full({size, Dim(x.rank())}, static_cast<double>(fill), DType::i64, call.build.insertion_point());
-  const Ref found = cast(DType::i64, not_equal(reshape(x, {count}), x.literal(0)));
-  const Ref order = apply_all(Sort{.axis = 0, .descending = true}, std::array{found})[1];
-  const Ref i = iota(size, call.build.insertion_point());
-  const Ref valid = i < sum(found, {0});
-  Ref place = index_select(order, 0, minimum(i, dim_value(count - 1, i)));
-  std::vector<Ref> columns;
-  for (std::size_t axis = x.rank(); axis-- > 0;) {
-    const Ref length = dim_value(x.shape()[axis], place);
-    const Ref along = apply(Remainder{}, {place, length});
-    columns.insert(columns.begin(), reshape(where(valid, along, static_cast<double>(fill)), {size, Dim(1)}));
-    place = apply(FloorDiv{}, {place, length});
-  }
-  if (columns.empty()) return full({size, Dim(0)}, 0, DType::i64, call.build.insertion_point());
-  return columns.size() == 1 ? columns[0] : concat(columns, 1);
-}
-
 /// x[indices] where the mask holds, else a number: out-of-range indices count only under the mask.
 std::vector<Ref> masked_indices(Call& call, const Ref& mask, std::vector<std::int64_t>& axes) {
   const Indices i = indices_of(call, "indices");
@@ -345,7 +318,6 @@ constexpr AtenEntry index_table[] = {
     {"masked_scatter", masked_scatter},
     {"put", put},
     {"index_reduce", with_axes<index_reduce>},
-    {"nonzero_static", nonzero_static},
     {"_unsafe_masked_index", unsafe_masked_index},
     {"_unsafe_masked_index_put_accumulate", unsafe_masked_index_put},
     {"one_hot", one_hot},

@@ -201,13 +201,16 @@ Results logcumsumexp(Call& call) {
 /// How often each number occurs, or the sum of the weights where it does: as many bins as the largest number
 /// needs.
 Results bincount(Call& call) {
-  const Ref x = cast(DType::i64, call.tensor("self"));
+  const Ref given = call.tensor("self");
+  const Ref x =
+      cast(size_of(given.dtype()) < 4 || given.dtype() == DType::i32 ? DType::i32 : DType::i64, given);
   const Ref weights = call.optional_tensor("weights");
   const DType dtype = !weights ? DType::i64 : weights.dtype() == DType::f32 ? DType::f32 : DType::f64;
   const Ref least = call.build.literal(call.integer("minlength", 0), DType::i64);
   const bool has_elements = x.shape()[0].range().min.value_or(0) > 0;
   const std::array with_none = {x, expand(x.literal(-1), {Dim(1)})};
-  const Ref count = maximum(amax(has_elements ? x : concat(with_none, 0), {0}) + 1.0, least);
+  const Ref largest = amax(has_elements ? x : concat(with_none, 0), {0});
+  const Ref count = maximum(cast(DType::i64, largest) + 1.0, least);
   const Ref bins = full({call.build.data_size(count)}, 0, dtype, call.build.insertion_point());
   const Ref each = weights ? cast(dtype, weights) : full(x.shape(), 1, dtype, call.build.insertion_point());
   return scatter_sum(bins, 0, x, each);

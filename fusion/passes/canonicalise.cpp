@@ -35,6 +35,20 @@ Rule identity_slice() {
           .build = keep_x};
 }
 
+// Two slices that lie side by side in x, and are all of it.
+Rule joined_slices() {
+  return {.name = "joined_slices",
+          .patterns = {op<Concat>(op<Slice>(x), op<Slice>(x))},
+          .when =
+              [](const Match& m) {
+                const auto &first = m.op<Slice>(0), &second = m.op<Slice>(1);
+                const std::int64_t axis = m.op<Concat>().axis;
+                return first.axis == axis && second.axis == axis && first.step == 1 && second.step == 1 &&
+                       first.start == Dim(0) && first.end == second.start && same_type(m);
+              },
+          .build = keep_x};
+}
+
 Rule identity_permute() {
   return {.name = "identity_permute",
           .patterns = {op<Permute>(x)},
@@ -195,6 +209,7 @@ const std::vector<Rule>& canonical_rules() {
       identity<Cast>("identity_cast"),
       identity<Concat>("identity_concat"),
       identity_slice(),
+      joined_slices(),
       identity_permute(),
       reshape_reshape(),
       permute_permute(),

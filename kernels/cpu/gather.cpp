@@ -61,8 +61,8 @@ long piece_of_row(long bytes) {
 }
 
 /// Rows of the table with these numbers: of one outer place, those of the indices [first, last). Returns -1,
-/// or the first index out of range.
-template <class Index, bool Wraps>
+/// or the first index out of range. Bytes: of a row, where they are a few.
+template <class Index, bool Wraps, long Bytes>
 long copy_rows_as(const GatherRows& g, long outer, long first, long last) {
   const auto* const indices = static_cast<const Index*>(g.indices);
   const auto* const table = static_cast<const std::byte*>(g.table) + outer * g.table_outer_stride;
@@ -71,7 +71,9 @@ long copy_rows_as(const GatherRows& g, long outer, long first, long last) {
   long wrong = -1;
   for (long i = first; i < last; ++i, to += g.out_stride) {
     const std::int64_t index = from_start<Wraps>(indices[i], g.table_rows);
-    if (is_inside(index, g.table_rows))
+    if (Bytes > 0 && is_inside(index, g.table_rows))
+      std::memcpy(to, table + index * g.table_stride, Bytes);
+    else if (is_inside(index, g.table_rows))
       for (long at = 0; at < g.row_bytes; at += piece)
         std::memcpy(to + at, table + index * g.table_stride + at,
                     static_cast<std::size_t>(std::min(piece, g.row_bytes - at)));
@@ -80,10 +82,10 @@ long copy_rows_as(const GatherRows& g, long outer, long first, long last) {
   }
   return wrong;
 }
-template <class Index>
+template <class Index, long Bytes = 0>
 long copy_rows(const GatherRows& g, long outer, long first, long last) {
-  return g.wrap_negative ? copy_rows_as<Index, true>(g, outer, first, last)
-                         : copy_rows_as<Index, false>(g, outer, first, last);
+  return g.wrap_negative ? copy_rows_as<Index, true, Bytes>(g, outer, first, last)
+                         : copy_rows_as<Index, false, Bytes>(g, outer, first, last);
 }
 /// The same of rows of one element that lie side by side.
 template <class T, class Index>
@@ -99,7 +101,13 @@ long copy_elements(const GatherRows& g, long outer, long first, long last) {
 using CopyRows = long (*)(const GatherRows&, long outer, long first, long last);
 template <class Index>
 CopyRows copy_rows_of(const GatherRows& g) {
-  if (g.table_stride != g.row_bytes || g.out_stride != g.row_bytes) return copy_rows<Index>;
+  if (g.table_stride != g.row_bytes || g.out_stride != g.row_bytes) {
+    switch (g.row_bytes) {
+      case 4: return copy_rows<Index, 4>;
+      case 8: return copy_rows<Index, 8>;
+      default: return copy_rows<Index>;
+    }
+  }
   switch (g.row_bytes) {
     case 1: return copy_elements<std::uint8_t, Index>;
     case 2: return copy_elements<std::uint16_t, Index>;

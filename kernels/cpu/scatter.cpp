@@ -62,6 +62,7 @@ void join_run(T* __restrict to, const T* __restrict from, long count, long strid
 std::uint64_t place_of(const Scatter& s, std::int64_t index) {
   return static_cast<std::uint64_t>(s.from_end && index < 0 ? index + s.extent : index);
 }
+constexpr long most_counted = 1024;  // places, whose tables are in L1
 bool has_place(const Scatter& s, std::uint64_t place) { return place < static_cast<std::uint64_t>(s.extent); }
 
 template <class T>
@@ -90,6 +91,39 @@ void begin_part(const Scatter& s, const Part& part, long slab) {
   for (long r = 0; r < s.extent; ++r) bring(r * s.inner + part.first, part.last - part.first);
 }
 
+/// Adds one integer for each index, which it counts first, in several tables: where indices are often equal,
+/// no sum waits for the one before. Returns the first index that names no place, or -1.
+template <class T, class Index>
+long add_counted(const Scatter& s, const Index* indices, T number, T* out) {
+  constexpr long tables = 4;
+  std::uint32_t counts[tables][most_counted];
+  for (auto& table : counts) std::fill_n(table, s.extent, 0);
+  const auto counts_all = [&](long e, auto together) {
+    std::uint64_t rows[together];
+    bool all_fit = true;
+    for (long t = 0; t < together; ++t) all_fit &= has_place(s, rows[t] = place_of(s, indices[e + t]));
+    if (!all_fit) [[unlikely]]
+      return false;
+    for (long t = 0; t < together; ++t) ++counts[t][rows[t]];
+    return true;
+  };
+  const long whole = s.count / tables * tables;
+  long e = 0;
+  while (e < whole && counts_all(e, std::integral_constant<long, tables>())) e += tables;
+  while (e < s.count && counts_all(e, std::integral_constant<long, 1>())) ++e;
+  if (e < s.count) return e;
+  for (long r = 0; r < s.extent; ++r) {
+    std::uint64_t count = 0;
+    for (const auto& table : counts) count += table[r];
+    out[r] = static_cast<T>(static_cast<std::uint64_t>(out[r]) + count * static_cast<std::uint64_t>(number));
+  }
+  return -1;
+}
+bool is_counted(const Scatter& s) {
+  return s.extent <= most_counted && s.count >= 4 * s.extent && s.count < std::int64_t{1} << 32 &&
+         s.index_strides[1] == 1;
+}
+
 template <class T, class Index, class Join>
 void scatter_part(const Scatter& scatter, const Part& part, FirstBad& bad) {
   const Scatter s = scatter;  // what is written may not lie here
@@ -104,6 +138,11 @@ void scatter_part(const Scatter& scatter, const Part& part, FirstBad& bad) {
   if (s.inner == 1 && s.include_self && s.src_strides[1] == 0 && s.count > 0) {
     const Index* index = indices;
     const T number = *src;
+    if constexpr (std::is_integral_v<T> && std::is_same_v<Join, Joined<T, Reduce::sum>>)
+      if (is_counted(s)) {
+        const long wrong = add_counted(s, indices, number, out);
+        return wrong < 0 ? void() : bad.report(part.outer * s.count + wrong);
+      }
     for (long e = 0; e < s.count; ++e, index += s.index_strides[1]) {
       const std::uint64_t row = place_of(s, *index);
       if (!has_place(s, row)) [[unlikely]]

@@ -9,6 +9,7 @@
 #include "runtime/cpu/loop.h"
 #include "runtime/cpu/name.h"
 #include "runtime/cpu/queue.h"
+#include "runtime/cpu/sized.h"
 #include "runtime/shared/general.h"
 
 namespace tenon {
@@ -53,6 +54,7 @@ const Device& cpu_device() {
       .name = "cpu",
       .lowerings = lowerings,
       .general = general,
+      .sized = sized_kernels(),
       .knobs = {.threads = true},
       .memory = {.row_period = 2048, .row_gap = 64, .page_skew = stream_skew},
       .allocate = [](std::size_t bytes, Space) { return touched_host_memory(bytes); },

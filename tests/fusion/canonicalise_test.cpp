@@ -13,6 +13,19 @@ std::string canonical(const std::string& text) {
   return body_text(*graph);
 }
 
+TEST(Canonicalise, SlicesSideBySideAreWhatTheyAreOf) {
+  const auto joined = [](const char* first, const char* second) {
+    return canonical(
+        fmt::format("graph g(%x: f32[N,2]) {{\n  %1 = slice(%x, axis=1, {}) : f32[N,1]\n"
+                    "  %2 = slice(%x, axis=1, {}) : f32[N,1]\n"
+                    "  %3 = concat(%1, %2, axis=1) : f32[N,2]\n  return %3\n}}\n",
+                    first, second));
+  };
+  EXPECT_EQ(joined("end=1", "start=1, end=2").find("concat"), std::string::npos);
+  EXPECT_NE(joined("start=1, end=2", "end=1").find("concat"), std::string::npos);
+  EXPECT_NE(joined("end=1", "end=1").find("concat"), std::string::npos);
+}
+
 std::string quotient(const std::string& number, const std::string& behind, const std::string& type) {
   return fmt::format(
       "graph g(%x: f32[N,4]) {{\n  %1 = div(%x, {}) : f32[N,4]\n  %2 = {} : {}[N,4]\n"

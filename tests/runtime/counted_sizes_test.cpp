@@ -152,6 +152,34 @@ TEST(DataSizes, NanIsUniqueEachTimeAndZerosAreEqual) {
                 std::vector{x});
 }
 
+// Many elements: few of them different, and all.
+TEST(DataSizes, UniqueOfEveryDtype) {
+  for (const std::string order : {"sorted", "appearance", "runs"})
+    for (const std::int64_t n : {16, 17, 65, 1000, 3000})
+      for (const std::int64_t values : {2, 40, 100000})
+        for (const DType dtype : {DType::u8, DType::i8, DType::i16, DType::i32, DType::i64, DType::f16,
+                                  DType::bf16, DType::f32, DType::f64}) {
+          SCOPED_TRACE(fmt::format("{} {}[{}] of {} values", order, name(dtype), n, values));
+          Tensor x = random_integers(DType::i32, {n}, -values, values, 13).to(dtype);
+          if (is_float(dtype) && values == 40)
+            for (const std::int64_t i : {std::int64_t{0}, n / 2, n - 1}) x.set_double(Index{i}, NAN);
+          expect_same(
+              fmt::format("graph g(%x: {0}[{1}]) {{\n  %1, %2, %3 = unique(%x, order=\"{2}\", count=?0) : "
+                          "i64[?0], i64[{1}], i64[?0]\n  return %1, %2, %3\n}}\n",
+                          name(dtype), n, order),
+              std::vector{x});
+        }
+}
+
+TEST(DataSizes, UniqueWithoutClassesAndCounts) {
+  for (const std::string order : {"sorted", "appearance", "runs"})
+    for (const std::int64_t values : {2, 100000})
+      expect_same(fmt::format("graph g(%x: f32[500]) {{\n  %1, %2, %3 = unique(%x, order=\"{}\", count=?0) : "
+                              "i64[?0], i64[500], i64[?0]\n  return %1\n}}\n",
+                              order),
+                  std::vector{random_integers(DType::i32, {500}, 0, values, 3).to(DType::f32)});
+}
+
 TEST(DataSizes, OverlappingBoxesAreDropped) {
   for (const std::int64_t n : {0, 1, 2, 40})
     for (const DType dtype : {DType::f32, DType::f64})

@@ -163,6 +163,25 @@ TEST(Places, WritesOneNumber) {
     }
 }
 
+// Integers of a few places are counted.
+TEST(Places, CountsManyIndicesOfAFewPlaces) {
+  for (const DType dtype : {DType::i32, DType::i64})
+    for (const DType index : {DType::i32, DType::i64})
+      for (const std::int64_t count : {4, 15, 4001})
+        for (const std::int64_t places : {1, 100, 1000, 1025}) {
+          const std::string text = fmt::format(
+              "graph g(%x: {0}[{2}], %i: {1}[{3}]) {{\n"
+              "  %1 = full(shape={3}, value=-3, dtype={0}) : {0}[{3}]\n"
+              "  %2 = scatter(%x, %i, %1, reduce=\"sum\") : {0}[{2}]\n  return %2\n}}\n",
+              name(dtype), name(index), places, count);
+          Tensor indices = random_integers(index, {count}, 0, places, 4);
+          const Tensor x = random_tensor(dtype, {places}, 1);
+          expect_same_on(text, {x, indices}, 0);
+          indices.set_int(Index{count - 1}, places);
+          expect_fault(text, {x, indices}, fmt::format("index {0} is outside of [0, {0})", places));
+        }
+}
+
 TEST(Places, ScatterOfAPartAndOfManyIntoFew) {
   expect_same_on(
       "graph g(%x: f32[4,6], %i: i64[3,2], %y: f32[5,7]) {\n"

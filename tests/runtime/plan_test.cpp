@@ -381,6 +381,9 @@ TEST(Device, SaysWhatRunsAnOperator) {
                                  {"fused", "parts"},
                                  {"sort", "kernel"},
                                  {"mode", "kernel"},
+                                 {"unique", "kernel"},
+                                 {"masked_scatter", "kernel"},
+                                 {"count_up", "reference"},
                                  {"gcd", "kernel"},
                                  {"random_bits", "kernel"},
                                  {"eig", "reference"}})

@@ -43,6 +43,7 @@ const Device& poor_device() {
     d.name = "poor";
     d.lowerings = lowerings;
     d.general = d.general.first(1);  // views
+    d.sized = {};
     return d;
   }();
   return device;

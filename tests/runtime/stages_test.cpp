@@ -146,7 +146,7 @@ TEST(Stages, AnIfGivesTheSizesInWhichItsBranchesDiffer) {
 }
 
 // Where the host reads the device's memory; elsewhere see counted_sizes_test.cpp.
-TEST(Stages, NodesWithRegionsAreProgramsAndOtherGivingNodesRunTheReference) {
+TEST(Stages, NodesWithRegionsAreProgramsAndOtherGivingNodesRunAKernelOrTheReference) {
   const auto kinds = [](const char* text, const Bindings& sizes) {
     const auto graph = graph_of(text);
     std::vector<StepKind> found;
@@ -159,7 +159,9 @@ TEST(Stages, NodesWithRegionsAreProgramsAndOtherGivingNodesRunTheReference) {
   using enum StepKind;
   EXPECT_EQ(kinds(either, {{"N", 4}}), (std::vector{program, program}));
   const auto rows = kinds(rows_above_zero, {{"N", 12}});
-  EXPECT_EQ(std::count(rows.begin(), rows.end(), reference), default_device().shares_memory ? 1 : 0);
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), kernel), default_device().shares_memory ? 1 : 0);
+  const auto counts = kinds(two_sizes, {});
+  EXPECT_EQ(std::count(counts.begin(), counts.end(), reference), default_device().shares_memory ? 1 : 0);
 }
 
 // Doubles x until its sum reaches 100: x grows by one in each step, and the sums are kept.
