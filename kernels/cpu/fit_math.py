@@ -1,11 +1,12 @@
 """Fits the coefficients in math.h and its kin: prints them. Own fits: least squares on Chebyshev points, reweighted until
 the largest relative error is (almost) minimal, then rounded to float from the highest degree down. Those of doubles
-(math_double*.h) come from sums of Chebyshev polynomials in 50 digits, whose largest absolute error is almost minimal."""
+(math_double*.h) come from sums of Chebyshev polynomials (fit_doubles.py). fit_special.py has the special functions."""
 
 import math
 
 import mpmath
 import numpy as np
+from fit_doubles import power_series, show_doubles
 from mpmath import mpf
 
 
@@ -165,19 +166,6 @@ for name, constant in (("ln 2", math.log(2)), ("log10 2", math.log10(2))):
     print(f"// {name} =", f"{np.float32(piece)!s}f + {np.float32(constant - piece)!s}f")
 
 
-mpmath.mp.dps = 50
-
-
-def show_doubles(name, f, low, high, count):
-    c, error = mpmath.chebyfit(f, [low, high], count, error=True)
-    print(f"// {name}: error of the fit {mpmath.nstr(error, 2)}")
-    print("  {" + ", ".join(float(x).hex() for x in c) + "}")
-
-
-def power_series(coefficient, terms):
-    return lambda x: sum(coefficient(k) * x**k for k in range(terms))
-
-
 half_ln2 = mpmath.log(2) / 2 + mpf("1e-4")
 show_doubles("exp: (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2",
              power_series(lambda k: 1 / mpmath.factorial(k + 2), 28), -half_ln2, half_ln2, 11)
@@ -263,7 +251,8 @@ def lgamma_share(t):  # lgamma(x) / ((x - 1) (x - 2)), x = t + 3/2
     return mpmath.loggamma(x) / ((x - 1) * (x - 2))
 
 
-show_doubles("lgamma: lgamma(x) / ((x - 1) (x - 2)) in x - 3/2, 3/4 <= x <= 9/4", lgamma_share, mpf("-0.75"), mpf("0.75"), 28)
+for use, count in (("", 28), (", for f32", 16)):
+    show_doubles(f"lgamma: lgamma(x) / ((x - 1) (x - 2)) in x - 3/2, 3/4 <= x <= 9/4{use}", lgamma_share, mpf("-0.75"), mpf("0.75"), count)
 show_doubles("pow: (2 artanh(s) - 2 s - 2/3 s^3) / (s^5 ln 2) in s^2, as in log",
              power_series(lambda k: 2 / mpmath.log(2) / (2 * k + 5), 60), 0, farthest**2 + mpf("1e-6"), 8)
 for k in (1, 3):

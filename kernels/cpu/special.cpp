@@ -10,36 +10,24 @@ namespace {
 constexpr long piece = special_piece_size;
 using Numbers = std::array<double, piece>;
 
-/// Pairs that have vector code are computed together, and the others by themselves.
-void run_pairs(SpecialFunction function, const Numbers& a, const Numbers& b, double* out, long count,
-               double least) {
-  Numbers first, second, found;
-  std::array<long, piece> places;
-  long together = 0;
-  for (long i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(i), next = static_cast<std::size_t>(together);
-    if (!has_vector_code(a[at], b[at])) {
-      out[at] = scalar_detail::meaning(function, a[at], b[at]);
-      continue;
-    }
-    first[next] = a[at], second[next] = b[at], places[next] = i;
-    ++together;
-  }
-  if (together == 0) return;
-  special_piece({function, first.data(), second.data(), found.data(), together, least});
-  for (std::size_t i = 0; i < static_cast<std::size_t>(together); ++i) out[places[i]] = found[i];
-}
-
 template <class T>
 void run_piece(const SpecialRun& run, SpecialFunction function, long first, long count) {
-  Numbers a, b, out;
-  std::copy_n(static_cast<const T*>(run.a) + first, count, a.begin());
-  std::copy_n(static_cast<const T*>(run.b) + first, count, b.begin());
-  if (takes_pairs(function)) {
-    run_pairs(function, a, b, out.data(), count, sizeof(T) == sizeof(double) ? 0x1p-53 : 0x1p-32);
-  } else if (!special_piece({.function = function, .a = a.data(), .out = out.data(), .count = count})) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
-      out[i] = scalar_detail::meaning(function, a[i], b[i]);
+  alignas(64) Numbers a, b, out;
+  std::array<long, piece> left;
+  const auto load = [&](Numbers& to, const void* from) {
+    const T* const numbers = static_cast<const T*>(from) + first;
+    std::copy_n(numbers, count, to.begin());
+    const long padded = (count + special_padding - 1) / special_padding * special_padding;
+    std::fill(to.begin() + count, to.begin() + padded, static_cast<double>(numbers[0]));
+  };
+  load(a, run.a);
+  if (run.b != run.a) load(b, run.b);
+  const double* const second = run.b != run.a ? b.data() : a.data();
+  const double least = sizeof(T) == sizeof(double) ? 0x1p-53 : 0x1p-32;
+  const long others = special_piece({function, a.data(), second, out.data(), count, least, left.data()});
+  for (std::size_t k = 0; k < static_cast<std::size_t>(others); ++k) {
+    const auto i = static_cast<std::size_t>(left[k]);
+    out[i] = scalar_detail::meaning(function, a[i], second[i]);
   }
   std::transform(out.begin(), out.begin() + count, static_cast<T*>(run.out) + first,
                  [](double x) { return static_cast<T>(x); });
@@ -55,10 +43,15 @@ void divisors_of_piece(const SpecialRun& run, long first, long count) {
 }  // namespace
 
 void run_special(const SpecialRun& run, ThreadPool& pool) {
-  pool.parallel_for((run.count + piece - 1) / piece, [&](long chunk, int) {
-    const long first = chunk * piece, count = std::min(piece, run.count - first);
-    if (run.function && run.dtype == DType::f64) return run_piece<double>(run, *run.function, first, count);
-    if (run.function) return run_piece<float>(run, *run.function, first, count);
+  constexpr long chunk_size = 4 * piece;
+  pool.parallel_for((run.count + chunk_size - 1) / chunk_size, [&](long chunk, int) {
+    const long first = chunk * chunk_size, count = std::min(chunk_size, run.count - first);
+    for (long at = first; run.function && at < first + count; at += piece) {
+      const long here = std::min(piece, first + count - at);
+      run.dtype == DType::f64 ? run_piece<double>(run, *run.function, at, here)
+                              : run_piece<float>(run, *run.function, at, here);
+    }
+    if (run.function) return;
     dispatch_real(run.dtype, [&]<class T>(dtype_tag<T>) {
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
         divisors_of_piece<T>(run, first, count);
