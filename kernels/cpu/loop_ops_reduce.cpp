@@ -114,7 +114,8 @@ TENON_INLINE long find_in_columns(typename K::Acc* acc, const OpArgs& tile, long
 template <Reduce R, class T>
 void fold_columns(void* accumulators, const OpArgs& args, long index) {
   using K = Fold<R, T>;
-  if constexpr (info(R).kind != ReduceKind::position) {
+  // An i64 and its place are folded as a pair.
+  if constexpr (info(R).kind != ReduceKind::position || std::is_same_v<T, std::int64_t>) {
     fold_columns_of<K, T>(accumulators, args, index, [](T x) { return x; });
   } else {
     const OpArgs tile = args;  // what is written may not lie here

@@ -112,6 +112,23 @@ TEST(Sorting, TheKthComesLastWhereTheOthersHaveNoOrder) {
       }
 }
 
+// As medians that skip NaN do.
+TEST(Sorting, OneOfEachLineAtARankOfItsOwn) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i64, DType::i8})
+    for (const std::int64_t length : {1, 2, 33, 60, 257, 9000})
+      for (const int axis : {0, 1}) {
+        const Index shape = axis == 0 ? Index{length, 3} : Index{3, length};
+        const Index ranks = axis == 0 ? Index{1, 3} : Index{3, 1};
+        expect_same_on(
+            fmt::format("graph g(%x: {0}, %r: {1}) {{\n  %1, %2 = sort(%x, axis={4}) : {0}, {3}\n"
+                        "  %3 = gather(%1, %r, axis={4}) : {2}\n  %4 = gather(%2, %r, axis={4}) : {1}\n"
+                        "  return %3, %4\n}}\n",
+                        type_string(dtype, shape), type_string(DType::i64, ranks), type_string(dtype, ranks),
+                        type_string(DType::i64, shape), axis),
+            {with_equals(dtype, shape, 7), random_integers(DType::i64, ranks, 0, length, 8)}, 0);
+      }
+}
+
 TEST(Sorting, TheFirstFewOfVeryLongLines) {
   for (const std::int64_t length : {16384, 16411, 100003})
     for (const std::int64_t k : {1, 9, 1000}) check_topk(DType::f32, {2, length}, 1, k);
