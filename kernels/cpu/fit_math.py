@@ -251,8 +251,7 @@ def lgamma_share(t):  # lgamma(x) / ((x - 1) (x - 2)), x = t + 3/2
     return mpmath.loggamma(x) / ((x - 1) * (x - 2))
 
 
-for use, count in (("", 28), (", for f32", 16)):
-    show_doubles(f"lgamma: lgamma(x) / ((x - 1) (x - 2)) in x - 3/2, 3/4 <= x <= 9/4{use}", lgamma_share, mpf("-0.75"), mpf("0.75"), count)
+show_doubles("lgamma: lgamma(x) / ((x - 1) (x - 2)) in x - 3/2, 3/4 <= x <= 9/4", lgamma_share, mpf("-0.75"), mpf("0.75"), 28)
 show_doubles("pow: (2 artanh(s) - 2 s - 2/3 s^3) / (s^5 ln 2) in s^2, as in log",
              power_series(lambda k: 2 / mpmath.log(2) / (2 * k + 5), 60), 0, farthest**2 + mpf("1e-6"), 8)
 for k in (1, 3):

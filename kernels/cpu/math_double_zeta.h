@@ -49,7 +49,6 @@ static TENON_INLINE double double_inverse_power(double x, double s) {
 /// special_piece_size numbers; `count` is a multiple of special_padding.
 template <bool for_f32>
 static TENON_INLINE void double_zeta(double* __restrict out, const double* s, const double* q, long count) {
-  constexpr double enough = for_f32 ? 7 : 12;
   const long whole = count / special_padding * special_padding;
   double at[special_piece_size], least = 0;
   for (long i = 0; i < whole; ++i) {
@@ -57,6 +56,7 @@ static TENON_INLINE void double_zeta(double* __restrict out, const double* s, co
     at[i] = q[i];
     least = q[i] < least ? q[i] : least;
   }
+  const double enough = for_f32 && least == 0 ? 7 : 12;  // terms of both signs leave little
   for (double k = 0; k < enough - least; ++k)
     for (long i = 0; i < whole; ++i) {
       const double power = double_inverse_power<for_f32>(at[i], s[i]);

@@ -80,8 +80,8 @@ static TENON_INLINE void put_region(double* to, const double* from, const double
 }
 
 /// region_of gives each number (or pair) the place of its code, or that behind the last code: these have
-/// none, and their places are what is left. Any number may be given to any code, but its result does not
-/// count then.
+/// none, and their places are what is left. Code of one number may get any other, too, whose result does not
+/// count; code of pairs, which may loop, gets those of its region alone.
 template <class RegionOf, class... Code>
 long by_region(const SpecialPiece& p, RegionOf region_of, const Code&... code) {
   constexpr std::size_t regions = sizeof...(Code);
@@ -107,8 +107,8 @@ long by_region(const SpecialPiece& p, RegionOf region_of, const Code&... code) {
     inside += size;
     largest = size > sizes[largest] ? r : largest;
   }
-  // What most numbers take, all of them take.
-  const bool has_most = 2 * sizes[largest] > p.count;
+  // What most numbers take, all of them take, but not pairs.
+  const bool has_most = has_pairs ? sizes[largest] == p.count : 2 * sizes[largest] > p.count;
   const auto run_most = [&](std::size_t r, const auto& f) {
     if (has_most && r == largest) f(whole_block(p));
   };
