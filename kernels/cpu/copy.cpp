@@ -69,6 +69,8 @@ void reverse_rows(const T* last, long source_stride, T* to, long target_stride, 
     for (long i = 0; i < cols; ++i) to[r * target_stride + i] = last[r * source_stride - i];
 }
 
+constexpr long fewest_of_patch = 16;  // of fewer elements vectors are no gain
+
 template <class T>
 void copy_row(const std::byte* source, long source_step, std::byte* target, long target_step, long count) {
   const auto* const from = reinterpret_cast<const T*>(source);
@@ -77,10 +79,9 @@ void copy_row(const std::byte* source, long source_step, std::byte* target, long
     std::fill_n(to, count, *from);
   } else if (target_step == 1 && source_step == -1) {
     reverse_rows(from, 0, to, 0, 1, count);
-  } else if (target_step == 1 && source_step == 2) {
-    for (long i = 0; i < count; ++i) to[i] = from[i * 2];
-  } else if (target_step == 1) {
-    for (long i = 0; i < count; ++i) to[i] = from[i * source_step];
+  } else if (sizeof(T) <= 8 && count >= fewest_of_patch) {
+    patch_op(sizeof(T))(
+        {.to = to, .from = from, .cols = count, .to_col = target_step, .from_col = source_step});
   } else {
     for (long i = 0; i < count; ++i) to[i * target_step] = from[i * source_step];
   }
