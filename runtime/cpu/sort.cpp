@@ -1,9 +1,8 @@
 // Sorting, the first few along an axis, and the most frequent.
 #include "ir/ops/sort.h"
 
-#include "ir/ops/index.h"
-#include "ir/ops/shape.h"
 #include "kernels/cpu/sort.h"
+#include "runtime/calls/one_of_line.h"
 #include "runtime/cpu/step.h"
 #include "runtime/planner.h"
 
@@ -30,44 +29,11 @@ class SortStep : public CpuStep {
   cpu::SortLines sort_;
 };
 
-/// Are there uses of the results, all by nodes of which this is so?
-template <class Says>
-bool for_all_uses(const Node& node, const Says& says) {
-  bool any = false;
-  for (std::size_t i = 0; i < node.num_outputs(); ++i)
-    for (const Use& use : node.output(i)->uses()) {
-      if (!use.node || !says(*use.node)) return false;
-      any = true;
-    }
-  return any;
-}
-
 struct SortCall {
   cpu::SortLines lines;
   Order order;                   // the axis last
   const Value* ranks = nullptr;  // of the elements that are read, one of each line
 };
-
-/// Does nothing read the results but slices of the last of k elements?
-bool reads_last(const Node& node, std::int64_t axis, std::int64_t k) {
-  return for_all_uses(node, [&](const Node& user) {
-    const auto* slice = user.as<Slice>();
-    return slice && slice->axis == axis && slice->start == Dim(k - 1) && slice->end == Dim(k);
-  });
-}
-/// The ranks, one for each line, at which alone gathers read the results; null: they read more.
-const Value* ranks_read(const Node& node, std::int64_t axis) {
-  const Value* ranks = nullptr;
-  const bool one = for_all_uses(node, [&](const Node& user) {
-    const auto* gather = user.as<Gather>();
-    if (!gather || gather->axis != axis || user.input(0)->node() != &node) return false;
-    if (!ranks) ranks = user.input(1);
-    return user.input(1) == ranks;
-  });
-  Shape lines = node.input()->shape();
-  lines[static_cast<std::size_t>(axis)] = Dim(1);
-  return one && ranks && ranks->dtype() == DType::i64 && ranks->shape() == lines ? ranks : nullptr;
-}
 
 std::optional<SortCall> sort_call(const Node& node) {
   SortCall call;
@@ -95,10 +61,10 @@ std::optional<SortCall> sort_call(const Node& node) {
   // A few are in order, as those of PyTorch are.
   constexpr std::int64_t few = 64;
   call.lines.sorted = call.lines.sorted || few * call.lines.k <= call.lines.length;
-  if (node.is<TopK>() && call.lines.k > 1 && reads_last(node, axis, call.lines.k))
+  if (const auto one = one_of_line(node); one && call.lines.k > 1) {
     call.lines.part = cpu::LinePart::one;
-  if (node.is<Sort>()) call.ranks = ranks_read(node, axis);
-  if (call.ranks) call.lines.part = cpu::LinePart::one;
+    call.ranks = one->ranks;
+  }
   for (std::size_t d = 0; d < x.rank(); ++d)
     if (d != at) call.order.push_back(static_cast<std::int64_t>(d));
   call.order.push_back(axis);
