@@ -41,7 +41,9 @@ Rule joined_slices() {
           .patterns = {op<Concat>(op<Slice>(x), op<Slice>(x))},
           .when =
               [](const Match& m) {
-                const auto &first = m.op<Slice>(0), &second = m.op<Slice>(1);
+                const Node& concat = *m.root();  // both may be one node
+                const auto &first = *concat.input(0)->node()->as<Slice>(),
+                           &second = *concat.input(1)->node()->as<Slice>();
                 const std::int64_t axis = m.op<Concat>().axis;
                 return first.axis == axis && second.axis == axis && first.step == 1 && second.step == 1 &&
                        first.start == Dim(0) && first.end == second.start && same_type(m);

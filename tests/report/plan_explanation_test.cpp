@@ -75,7 +75,7 @@ TEST(PlanExplanation, ListsThoseOfStages) {
             1 greater -> bool[2,2]
             > loop                                  0.2 us  4 FLOP  24 B  4x1x1  (the least estimate)
               reference                            2.02 us  4 FLOP  24 B
-      1 nonzero: reference
+      1 nonzero
       2 stage: 1 node
       plan g
             0 add -> i64[4,2]

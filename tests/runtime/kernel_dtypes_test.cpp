@@ -14,6 +14,8 @@ struct Example {
 };
 
 constexpr Example examples[] = {
+    {"%x: T[90,40]", "first_nonzero(%x, size=70)", "i64[70,2]"},
+    {"%x: T[90,40], %m: bool[90,40], %s: T[3600]", "masked_scatter(%x, %m, %s)", "T[90,40]"},
     {"%x: T[2,6,9,8], %w: T[4,3,3,3]", "conv(%x, %w, groups=2)", "T[2,4,7,6]"},
     {"%x: T[2,6,9,8], %w: T[6,2,2,2]", "conv_transpose(%x, %w)", "T[2,2,10,9]"},
     {"%x: T[90,40], %i: i64[70]", "index_select(%x, %i)", "T[70,40]"},
@@ -140,6 +142,7 @@ const std::set<std::string_view> others = {
     "fft",         "real_fft", "real_of_fft",          // of complex numbers (fft_test.cpp)
     "pivot_rows",                                      // of i32
     "random_bits",                                     // it reads none
+    "nonzero",     "unique",   "repeat_each",          // as large as the data says (counted_sizes_test.cpp)
 };
 
 TEST(KernelDtypes, EveryOperatorWithAKernelIsAnExample) {
