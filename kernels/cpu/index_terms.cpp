@@ -9,14 +9,17 @@ namespace {
 template <class Index, bool first>
 TENON_INLINE bool add_term(const IndexTerm& t, long stride, long n, std::int64_t* places) {
   const auto* const indices = static_cast<const Index*>(t.indices);
-  const std::int64_t range = t.range, step = t.step;
-  std::int64_t wrong = 0;  // its sign: an index is too small, or too large
+  using Wrapping = std::uint64_t;  // indices may be any numbers
+  const auto range = static_cast<Wrapping>(t.range), step = static_cast<Wrapping>(t.step);
+  Wrapping wrong = 0;  // its sign: an index is too small, or too large
   for (long i = 0; i < n; ++i) {
-    const std::int64_t index = indices[i * stride];
+    const std::int64_t given = indices[i * stride];
+    const auto index = static_cast<Wrapping>(given);
     wrong |= (index + range) | (range - 1 - index);
-    places[i] = (first ? 0 : places[i]) + (index + (index < 0 ? range : 0)) * step;
+    const Wrapping before = first ? 0 : static_cast<Wrapping>(places[i]);
+    places[i] = static_cast<std::int64_t>(before + (index + (given < 0 ? range : 0)) * step);
   }
-  return wrong >= 0;
+  return static_cast<std::int64_t>(wrong) >= 0;
 }
 
 template <class Index, bool first>

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
+#include "base/error.h"
 #include "ir/evaluate.h"
 #include "ir/ops/data_size.h"
 #include "kernels/cpu/set_bits.h"
@@ -31,7 +31,11 @@ Results repeat_each(const Node& node, std::span<const Tensor> in, OpenDevice& de
   const std::int64_t n = repeats.numel();
   const auto* const negative = std::find_if(times, times + n, [](std::int64_t t) { return t < 0; });
   if (negative != times + n) return evaluate(node, in);  // which says so
-  Tensor places = device.empty(DType::i64, {std::accumulate(times, times + n, std::int64_t{0})});
+  std::int64_t total = 0;
+  for (std::int64_t i = 0; i < n; ++i)
+    if (__builtin_add_overflow(total, times[i], &total))
+      throw error("{}: its counts add up to more elements than 64 bits count", node.op().name());
+  Tensor places = device.empty(DType::i64, {total});
   auto* to = places.mutable_data<std::int64_t>();
   for (std::int64_t i = 0; i < n; ++i) to = std::fill_n(to, times[i], i);
   return {places};

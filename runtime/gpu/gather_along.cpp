@@ -71,7 +71,13 @@ Axes indexed_axes(const Node& node) {
   return {node.is<Gather>() ? node.as<Gather>()->axis : node.as<IndexSelect>()->axis};
 }
 
-bool chooses_of_nothing(const Node& node) { return numel(node.input(0)->shape()) == Dim(0); }
+bool chooses_of_nothing(const Node& node) {
+  const Shape& shape = node.input(0)->shape();
+  const Axes axes = indexed_axes(node);
+  return !shape.empty() && std::any_of(axes.begin(), axes.end(), [&](std::int64_t axis) {
+    return shape[static_cast<std::size_t>(axis)] == Dim(0);
+  });
+}
 
 // Any index of an axis without elements is wrong: a run reports one, and nothing is read.
 void emit_of_nothing(Planner& planner, const Group& group) {

@@ -60,6 +60,14 @@ TEST(PartsAlike, MoveAsPairs) {
                pairs("  %r = index_select(%x, %i, axis=1) : f32[N,3,2]\n")});
 }
 
+void expect_no_pairs(const std::string& text) {
+  const auto original = graph_with_data(text);
+  const auto graph = clone(*original);
+  fuse(*graph);
+  EXPECT_NE(body_text(*graph).find("concat("), std::string::npos) << body_text(*graph);
+  expect_equal_results(*original, *graph);
+}
+
 TEST(PartsAlike, OtherwiseStayParts) {
   const std::vector<std::string> bodies = {
       "  %re = neg(%xr) : f32[N,4]\n  %im = abs(%xi) : f32[N,4]\n",             // other functions
@@ -68,13 +76,43 @@ TEST(PartsAlike, OtherwiseStayParts) {
       "  %re = add(%xr, %yi) : f32[N,4]\n  %im = add(%xi, %yr) : f32[N,4]\n",   // some of the other part
       "  %re = cumsum(%xr, axis=1) : f32[N,4]\n  %im = cumsum(%xi, axis=1) : f32[N,4]\n",  // no movement
   };
-  for (const std::string& body : bodies) {
-    const auto original = graph_with_data(parts(body));
-    const auto graph = clone(*original);
-    fuse(*graph);
-    EXPECT_NE(body_text(*graph).find("concat("), std::string::npos) << body_text(*graph);
-    expect_equal_results(*original, *graph);
-  }
+  for (const std::string& body : bodies) expect_no_pairs(parts(body));
+}
+
+TEST(PartsAlike, NumbersThatOneDoubleHoldsAreOthers) {
+  expect_no_pairs(R"(graph g(%x: i64[N,2]) {
+  %a = slice(%x, axis=1, end=1) : i64[N,1]
+  %xr = reshape(%a, shape=[N]) : i64[N]
+  %b = slice(%x, axis=1, start=1, end=2) : i64[N,1]
+  %xi = reshape(%b, shape=[N]) : i64[N]
+  %re = add(%xr, 1152921504606846976) : i64[N]
+  %im = add(%xi, 1152921504606846977) : i64[N]
+  %p = reshape(%re, shape=[N,1]) : i64[N,1]
+  %q = reshape(%im, shape=[N,1]) : i64[N,1]
+  %r = concat(%p, %q, axis=1) : i64[N,2]
+  return %r
+}
+)");
+}
+
+TEST(PartsAlike, IndicesOfEachPartChooseApart) {
+  expect_no_pairs(R"(graph g(%x: f32[N,4,2], %i: i64[3,2]) {
+  %a = slice(%x, axis=2, end=1) : f32[N,4,1]
+  %xr = reshape(%a, shape=[N,4]) : f32[N,4]
+  %b = slice(%x, axis=2, start=1, end=2) : f32[N,4,1]
+  %xi = reshape(%b, shape=[N,4]) : f32[N,4]
+  %c = slice(%i, axis=1, end=1) : i64[3,1]
+  %ir = reshape(%c, shape=[3]) : i64[3]
+  %d = slice(%i, axis=1, start=1, end=2) : i64[3,1]
+  %ii = reshape(%d, shape=[3]) : i64[3]
+  %re = index_select(%xr, %ir, axis=1) : f32[N,3]
+  %im = index_select(%xi, %ii, axis=1) : f32[N,3]
+  %p = reshape(%re, shape=[N,3,1]) : f32[N,3,1]
+  %q = reshape(%im, shape=[N,3,1]) : f32[N,3,1]
+  %r = concat(%p, %q, axis=2) : f32[N,3,2]
+  return %r
+}
+)");
 }
 
 }  // namespace
