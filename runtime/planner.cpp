@@ -29,6 +29,7 @@
 #include "runtime/shared/transfer.h"
 #include "runtime/tuning/choices.h"
 #include "runtime/widen.h"
+#include "runtime/widen_integers.h"
 
 namespace tenon {
 namespace {

@@ -1,5 +1,4 @@
-// Operators of floats of 16 and 8 bits on kernels of float32, and of other integers and bools on those of i32
-// and i64.
+// Operators of floats of 16 and 8 bits on kernels of float32.
 #pragma once
 #include "ir/graph.h"
 
@@ -18,10 +17,6 @@ struct Device;
 /// then hold the casts. A product of float32 whose factors are cast from bfloat16 takes such casts into its
 /// group, and that of its result where it has no other reader.
 void widen_small_floats(Graph& graph, const Device& device);
-
-/// The same of products and convolutions of bools and of integers that are neither i32 nor i64, whose low
-/// bits are those of wider sums and products; and of indices. Groups that hold one are taken apart.
-void widen_integers(Graph& graph, const Device& device);
 
 /// The value of bfloat16 that a float32 operator reads as this operand by a cast of its own; null: it reads
 /// another.
