@@ -6,6 +6,9 @@
 #include <limits>
 #include <tuple>
 
+#include "runtime/buffers.h"
+#include "runtime/group.h"
+
 namespace tenon {
 
 std::string scheduled(const std::string& kernel, const Schedule& schedule) {
@@ -27,6 +30,20 @@ Decision least(std::span<const CandidateInfo> candidates, const Rank& rank, cons
 Decision least_estimate(const Group&, std::span<const CandidateInfo> candidates) {
   const auto rank = [](const CandidateInfo& c) { return std::pair(c.splits_before > 0, c.seconds); };
   return least(candidates, rank, "the least estimate");
+}
+
+Decision weights_once(const Group& group, std::span<const CandidateInfo> candidates) {
+  std::size_t bytes = std::ranges::min(candidates, {}, &CandidateInfo::weight_bytes).weight_bytes,
+              weights = 0;
+  for (const Value* operand : group.operands())
+    if (operand->kind() == Value::Kind::weight)
+      weights += static_cast<std::size_t>(bytes_of(operand->type()));
+  bytes = std::max(bytes, weights);
+  const std::size_t allowed = bytes + bytes / 4;
+  const auto rank = [&](const CandidateInfo& c) {
+    return std::tuple(c.weight_bytes > allowed, c.splits_before > 0, c.seconds);
+  };
+  return least(candidates, rank, "of those that keep each weight once");
 }
 
 Decision least_weights(const Group&, std::span<const CandidateInfo> candidates) {

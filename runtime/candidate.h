@@ -81,6 +81,9 @@ using Chooser = std::function<Decision(const Group&, std::span<const CandidateIn
 
 /// The least estimate of the group as a whole; of equal ones the first.
 Decision least_estimate(const Group&, std::span<const CandidateInfo>);
+/// The least estimate among those of the group as a whole whose packed weights take no more than a quarter
+/// more than the weights themselves, or than the least packed ones: neither Winograd's nor Strassen's.
+Decision weights_once(const Group&, std::span<const CandidateInfo>);
 /// The least estimate among those of the group as a whole whose packed weights take least memory, or up to a
 /// quarter more, as edges of tiles differ. Those that take four times as long as the least estimate do not
 /// count.

@@ -163,9 +163,11 @@ void ModelOptions::add_run(CLI::App& verb) {
       ->type_name("FILE")
       ->check(not_empty());
   verb.add_option("--weights-memory", weights_memory,
-                  "small: kernels that keep the least memory of packed weights, though others are faster")
+                  "once: kernels that keep each weight once, neither Winograd's nor Strassen's, which keep "
+                  "several times "
+                  "as much; small: those that keep the least, though others are faster")
       ->capture_default_str()
-      ->check(CLI::IsMember({"fast", "small"}));
+      ->check(CLI::IsMember({"fast", "once", "small"}));
 }
 
 OpenOptions ModelOptions::open_options() const {
@@ -193,12 +195,14 @@ OpenOptions ModelOptions::open_options() const {
 
 SessionOptions ModelOptions::session_options(const Model& model) const {
   const Device& device = on.device();
-  if (weights_memory == "small") {
+  if (weights_memory != "fast") {
     if (!tuning.empty() && tuning != "none")
       throw error("kernels are chosen by the memory of their weights")
           .at("--tuning")
           .hint("leave out one of --tuning and --weights-memory");
-    return {.threads = threads, .device = &device, .choose = least_weights};
+    return {.threads = threads,
+            .device = &device,
+            .choose = weights_memory == "once" ? weights_once : least_weights};
   }
   if (tuning.empty()) return tenon::session_options(model, device, threads);
   Tuning tuned(device, threads);

@@ -35,7 +35,7 @@ struct ModelOptions {
   std::string memory = "4GiB";
   int threads = 1;
   std::string tuning;                   // a file; "none": not even the artifact's
-  std::string weights_memory = "fast";  // or "small": least_weights chooses
+  std::string weights_memory = "fast";  // or "once": weights_once chooses; "small": least_weights
   DeviceOptions on;
   std::uint64_t seed = 0;
   /// Beside an artifact lies its source: the weights, and arguments that the artifact lacks, are the

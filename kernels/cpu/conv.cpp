@@ -6,17 +6,19 @@
 
 #include "base/error.h"
 #include "kernels/cpu/conv_gemm.h"
+#include "kernels/cpu/conv_strassen.h"
 #include "kernels/cpu/conv_taps.h"
 #include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/row_gemm.h"
+#include "kernels/cpu/strassen.h"
 #include "kernels/cpu/winograd.h"
 
 namespace tenon::cpu {
 namespace {
 
-constexpr std::array<std::string_view, 9> names = {"gemm",      "winograd2", "winograd4",
-                                                   "winograd6", "depthwise", "transposed",
-                                                   "gemm f16",  "gemm bf16", "taps"};
+constexpr std::array<std::string_view, 10> names = {"gemm",      "winograd2",  "winograd4", "winograd6",
+                                                    "depthwise", "transposed", "gemm f16",  "gemm bf16",
+                                                    "taps",      "strassen"};
 
 DType weights_of(ConvAlgorithm a) {
   return a == ConvAlgorithm::gemm_f16 ? DType::f16 : a == ConvAlgorithm::gemm_bf16 ? DType::bf16 : DType::f32;
@@ -111,6 +113,7 @@ bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
       // Without the CPU's products of pairs, those of float32 are faster.
       if (s.transposed) return conv_transposed_pairs(s) && runs_dot_of_bf16();
       return conv_gemm_pairs(s) && (s.groups == 1 || (runs_dot_of_bf16() && !conv_gemm_reads_in_groups(s)));
+    case ConvAlgorithm::strassen: return conv_strassen_supports(s);
     case ConvAlgorithm::taps:
       return !s.transposed && s.groups == 1 && reads_much_padding(s) && conv_taps_cover(s);
     case ConvAlgorithm::winograd2:
@@ -139,6 +142,7 @@ double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
     case ConvAlgorithm::transposed: return product;
     case ConvAlgorithm::gemm_bf16: return in_is_bf16 ? product / speed_of_bf16() : product;
     case ConvAlgorithm::depthwise: return 4 * s.flops();
+    case ConvAlgorithm::strassen: return product * conv_strassen_time(s);
     case ConvAlgorithm::taps: {
       // Each product reads and writes the sums.
       constexpr double depth_of_sums = 24;
@@ -189,7 +193,7 @@ ConvShape packing_shape(const ConvShape& s) {
 }
 
 bool conv_reads_weights(const ConvShape& s, ConvAlgorithm algorithm) {
-  if (winograd_tile(algorithm) != 0) return true;
+  if (winograd_tile(algorithm) != 0 || algorithm == ConvAlgorithm::strassen) return true;
   const bool has_groups = algorithm == ConvAlgorithm::gemm || algorithm == ConvAlgorithm::gemm_bf16;
   return has_groups && !s.transposed && conv_gemm_merges_groups(s, weights_of(algorithm));
 }
@@ -205,6 +209,7 @@ long conv_packed_size(const ConvShape& s, ConvAlgorithm algorithm) {
     case ConvAlgorithm::depthwise: return s.taps() * s.Cin;
     case ConvAlgorithm::transposed: return conv_transposed_packed_size(s);
     case ConvAlgorithm::taps: return conv_taps_packed_size(s);
+    case ConvAlgorithm::strassen: return conv_strassen_packed_size(s);
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd6: break;  // above
@@ -230,6 +235,7 @@ void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
       return;
     case ConvAlgorithm::transposed: return pack_conv_transposed(s, weights, packed, pool);
     case ConvAlgorithm::taps: return pack_conv_taps(s, weights, packed, pool);
+    case ConvAlgorithm::strassen: return pack_conv_strassen(s, weights, packed, pool);
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd6: break;  // above
@@ -244,6 +250,7 @@ Knobs conv_knobs(ConvAlgorithm algorithm) {
     case ConvAlgorithm::gemm_bf16:
     case ConvAlgorithm::transposed:
     case ConvAlgorithm::taps: return row_gemm_knobs;
+    case ConvAlgorithm::strassen: return strassen_knobs;
     case ConvAlgorithm::depthwise: return {.pieces = true};
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd4:
@@ -263,6 +270,7 @@ long conv_scratch_size(const ConvShape& s, ConvAlgorithm algorithm, int threads,
     case ConvAlgorithm::depthwise:
     case ConvAlgorithm::taps: return 0;
     case ConvAlgorithm::transposed: return conv_transposed_scratch_size(s);
+    case ConvAlgorithm::strassen: return conv_strassen_scratch_size(s, threads);
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd6: break;  // above
@@ -282,6 +290,7 @@ void conv(const ConvShape& s, ConvAlgorithm algorithm, const ConvRun& run, Threa
     case ConvAlgorithm::depthwise: return depthwise(s, run, pool);
     case ConvAlgorithm::transposed: return conv_transposed(s, run, pool);
     case ConvAlgorithm::taps: return conv_taps(s, run, pool);
+    case ConvAlgorithm::strassen: return conv_strassen(s, run, pool);
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd6: break;  // above

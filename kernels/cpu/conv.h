@@ -25,11 +25,12 @@ enum class ConvAlgorithm {
   gemm_f16,    // gemm with weights kept in float16: half the memory
   gemm_bf16,   // the same in bfloat16; also transposed, where the CPU multiplies such numbers
   taps,        // one product for each tap, of the outputs for which it reads no padding
+  strassen,    // 1x1, stride 1: seven products of half the size (error about 1.5 times that of gemm)
 };
 /// Those of float32 weights. Of two that cost the same, the first is taken.
 inline constexpr std::array conv_algorithms = {
     ConvAlgorithm::transposed, ConvAlgorithm::depthwise, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6,
-    ConvAlgorithm::winograd2,  ConvAlgorithm::taps,      ConvAlgorithm::gemm};
+    ConvAlgorithm::winograd2,  ConvAlgorithm::taps,      ConvAlgorithm::strassen,  ConvAlgorithm::gemm};
 /// The one that keeps weights of this 16-bit type as they are.
 std::optional<ConvAlgorithm> conv_algorithm_of(DType weights);
 std::string_view name(ConvAlgorithm algorithm);

@@ -9,6 +9,7 @@
 
 #include "kernels/cpu/row_gemm_parallel.h"
 #include "kernels/cpu/small_pairs.h"
+#include "kernels/cpu/strassen.h"
 #include "kernels/cpu/transpose.h"
 
 namespace tenon::cpu {
@@ -171,7 +172,7 @@ std::optional<SmallPairs> small_pairs_of(const BatchedGemm& g, int threads) {
 }
 
 bool packs_columns(long K, long N, const MatrixB& b) {
-  return !b.in_pieces && cpu::packs_columns(1, K, N, packed_type(b.type));
+  return !b.in_pieces && !b.in_sums && cpu::packs_columns(1, K, N, packed_type(b.type));
 }
 
 // Words of a packed panel.
@@ -200,8 +201,25 @@ RowGemm row_gemm_of(const Gemm& g) {
   r.c_stride = g.c_stride;
   r.c_rows.x_stride = 1;
   r.epilogue = g.epilogue;
+  r.hook_row = g.first_row;
   r.schedule = g.schedule;
   return r;
+}
+
+// Rows from this one on, with a B that is packed while it is used.
+Gemm unpacked_from(Gemm g, long row) {
+  g.M -= row;
+  g.a += row * g.a_stride;
+  if (g.c) g.c += row * g.c_stride;
+  g.epilogue = g.epilogue.from(row, 0);
+  g.first_row += row;
+  g.packed_b = nullptr;
+  g.b.in_sums = false;
+  return g;
+}
+
+StrassenB sums_of(long K, long N, const MatrixB& b) {
+  return {K, N, at<float>(b, 0), b.k_stride, b.n_stride};
 }
 
 // Panels that are packed and used together: they should stay in the L2 cache between the two.
@@ -234,6 +252,7 @@ MatrixB MatrixB::further(long elements) const {
 }
 
 long packed_b_size(long K, long N, const MatrixB& b) {
+  if (b.in_sums) return StrassenB::packed_size(K, N);
   const long cols = row_gemm_tile().cols;
   return packs_columns(K, N, b) ? K * N : (N + cols - 1) / cols * panel_words(K, b);
 }
@@ -250,6 +269,8 @@ bool fits_pieces(long K, long N, const MatrixB& b) {
     }
   return std::ranges::none_of(largest, [](float x) { return x > 0 && x < FloatPieces::least; });
 }
+
+bool fits_sums(long K, long N, const MatrixB& b) { return sums_of(K, N, b).fits(); }
 
 bool gemm_runs_pieces(long M, long N, long K) {
   // Few rows wait for B, which has half as many bytes more; narrow products for A in pieces, shallow ones for
@@ -271,16 +292,25 @@ void pack_panels(long K, long N, const MatrixB& b, float* packed, ThreadPool& po
 }  // namespace
 
 void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool) {
+  if (b.in_sums) return sums_of(K, N, b).pack(packed, pool);
   if (packs_columns(K, N, b)) return pack_columns(K, N, b, packed);
   pack_panels(K, N, b, packed, pool);
 }
 
 long gemm_scratch_size(const Gemm& g, int threads) {
+  if (g.b.in_sums)
+    return std::max(strassen_scratch_size(g.M, g.K, threads),
+                    gemm_scratch_size(unpacked_from(g, 0), threads));
   if (g.packed_b) return 0;
   return packed_b_size(g.K, std::min(g.N, panels_together(g) * row_gemm_tile().cols), g.b) * threads;
 }
 
 void gemm(const Gemm& g, float* scratch, ThreadPool& pool) {
+  if (g.b.in_sums) {
+    const long done = run_strassen(row_gemm_of(g), scratch, pool);
+    if (done < g.M) gemm(unpacked_from(g, done), scratch, pool);
+    return;
+  }
   if (g.packed_b) return run_row_gemm(row_gemm_of(g), pool);
   if (packs_columns(g.K, g.N, g.b)) {
     pack_columns(g.K, g.N, g.b, scratch);

@@ -16,6 +16,7 @@ struct MatrixB {
   DType type = DType::f32;  // or f16, bf16, or a float8
   bool is_widened = false;  // the data are float32 numbers, each of which is one of `type`: bf16
   bool in_pieces = false;   // packed as float_pieces.h says, where gemm_runs_pieces; `type` is f32
+  bool in_sums = false;     // packed as strassen.h says, where strassen_pays and fits_sums; `type` is f32
 
   /// The matrix so many elements further on, and from an element on.
   MatrixB further(long elements) const;
@@ -31,6 +32,7 @@ long packed_b_size(long K, long N, const MatrixB& b);
 /// Are products of float32 of this size faster in pieces of bfloat16, and are all columns of B large enough?
 bool gemm_runs_pieces(long M, long N, long K);
 bool fits_pieces(long K, long N, const MatrixB& b);
+bool fits_sums(long K, long N, const MatrixB& b);
 void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool);
 
 struct Gemm {
@@ -42,11 +44,12 @@ struct Gemm {
   const std::uint16_t* a_halves = nullptr;  // in place of a: bfloat16, for a B of bfloat16
   bool a_is_bf16 = false;                   // RowGemm::a_is_bf16
   const float* packed_b = nullptr;          // from pack_b; null: `b` is packed into scratch while it is used
-  MatrixB b = {};                           // its type is packed_b's, too
+  MatrixB b = {};  // its type is packed_b's, too; its data are read where it is in sums
   float* c = nullptr;
   std::uint16_t* c_halves = nullptr;  // in place of c: bfloat16, of no depth above RowGemm::max_depth
   long c_stride = 0;  // elements between rows of C: more than N writes into columns of a larger matrix
   Epilogue epilogue = {};
+  long first_row = 0;      // what the epilogue's hook is told for the first row
   Schedule schedule = {};  // its knobs are row_gemm_knobs
 };
 /// Floats of scratch that gemm needs.

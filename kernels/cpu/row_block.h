@@ -42,6 +42,7 @@ struct BlockRows {
   long c[max_block_rows];
   long residual[max_block_rows];
   long added[max_block_rows];
+  long sums[max_block_rows];
 };
 
 // Words of B that a later tile reads (Tile::later).
@@ -188,6 +189,7 @@ class Block {
         offsets_.residual[i] = (e.residual_rows ? e.residual_rows[row] : row) * e.residual_stride;
       });
     }
+    for (long i = 0; g.sums && i < rows; i++) offsets_.sums[i] = (first_row_ + i) * g.sums_stride;
     if (e.added)
       each_row(g.c_rows, rows, [&](long i, long row) { offsets_.added[i] = row * e.added_stride; });
   }
@@ -230,12 +232,15 @@ class Block {
     packed_ = packed;
   }
 
-  // Of the rows of this depth in a panel, the share of row tile t of t_end - t_begin.
-  Later share_of(long panel, const DepthBlock& k, long t, long t_begin, long t_end) const {
+  // Of the rows of this depth in a panel, the share of row tile t of t_end - t_begin; behind the last panel,
+  // in RowGemm::next_b.
+  Later share_of(long panel, long panel_end, const DepthBlock& k, long t, long t_begin, long t_end) const {
+    if (panel >= panel_end && !g_.next_b) return {};
+    const float* const begin = panel < panel_end ? b_of(panel, k) : g_.next_b;
     const long rows = g_.in_pieces ? FloatPieces::panel_words(k.runs * k.length, panel_cols) / panel_cols
                                    : k.runs * PanelRows(g_.b_type, panel_cols, k.length).per_run;
     const long step = (g_.b_row_stride + t_end - t_begin - 1) / (t_end - t_begin);
-    return {b_of(panel, k) + (t - t_begin) * rows * step, step, rows * step};
+    return {begin + (t - t_begin) * rows * step, step, rows * step};
   }
 
   // Of the row tiles from t on, before t_end, how many have its height, and rows at one distance where the
@@ -320,6 +325,8 @@ class Block {
     if (k.first) {
       tile.residual = e.residual ? e.residual + col : nullptr;
       tile.residual_row = offsets_.residual + row;
+      tile.partial = g_.sums ? g_.sums + col : nullptr;
+      tile.partial_row = offsets_.sums + row;
     } else {
       tile.partial = g_.c + col;
       tile.partial_row = offsets_.c + row;

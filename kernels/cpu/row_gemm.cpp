@@ -54,8 +54,7 @@ void run_tiles_and_hook(const RowGemm& g, const Block& block, const RowTiles& ti
   }
   for (long p = part.panel_begin; p < part.panel_end; p += panels)
     for (long t = t_begin; t < t_end; t++) {
-      const bool is_last = p + panels >= part.panel_end;
-      run(t, p, is_last ? Later{} : block.share_of(p + panels, k, t, t_begin, t_end));
+      run(t, p, block.share_of(p + panels, part.panel_end, k, t, t_begin, t_end));
     }
 }
 
@@ -69,10 +68,9 @@ void run_tiles(const RowGemm& g, const Block& block, const RowTiles& tiles, cons
     const long together = makes_codes(g) ? larger(1, 64 / panel_cols) : 1;  // a line of the cache
     const long step = rows_outside || t_end == t_begin + 1 ? part.panel_end - part.panel_begin : together;
     for (long p = part.panel_begin; p < part.panel_end; p += step) {
-      const bool is_last = p + step >= part.panel_end;
       for (long t = t_begin, count; t < t_end; t += count) {
         count = block.tiles_together(t, t_end);
-        const Later later = is_last ? Later{} : block.share_of(p + step, k, t, t_begin, t_end);
+        const Later later = block.share_of(p + step, part.panel_end, k, t, t_begin, t_end);
         block.run(t, count, p, smaller(p + step, part.panel_end), k, nullptr, 0, later);
       }
     }

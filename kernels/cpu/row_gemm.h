@@ -67,6 +67,8 @@ struct RowGemm {
   bool in_pieces = false;
   long b_row_stride = 0;
   long b_panel_stride = 0;
+  // A panel that is read next: it is brought to the cache while the last one is multiplied. Null: none.
+  const float* next_b = nullptr;
   // In place of panels: column n lies at b + n * depth(), of float32. Only run_row_gemm takes it, where
   // packs_columns says so.
   bool by_columns = false;
@@ -81,6 +83,10 @@ struct RowGemm {
   // All of A are values of bfloat16: with such a B, the CPU's dot product of bfloat16 pairs may be used, for
   // which subnormal numbers are zeros, as they are where its tiles round (Epilogue::rounded).
   bool a_is_bf16 = false;
+  // Sums that are there already, to which the products are added: those of row m begin at sums + m *
+  // sums_stride. Null: none.
+  const float* sums = nullptr;
+  long sums_stride = 0;
   // Row m of C, and of the residual, is row c_rows(m) of the buffer (strides of c_rows count rows of the
   // buffer).
   float* c = nullptr;

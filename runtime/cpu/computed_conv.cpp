@@ -95,7 +95,8 @@ std::vector<Candidate> lower_computed_conv(const Planner& planner, const Group& 
       planner.estimate_copy(call->x, [&](const Strided& t) { return row_stride(t, order).has_value(); });
   std::vector<Candidate> candidates;
   for (const cpu::ConvAlgorithm a : cpu::conv_algorithms) {
-    if (!cpu::conv_supports(call->shape, a)) continue;
+    // Its weights would have to be looked at.
+    if (a == cpu::ConvAlgorithm::strassen || !cpu::conv_supports(call->shape, a)) continue;
     const auto floats = [](long count) { return static_cast<double>(count) * sizeof(float); };
     const double packing = bytes_of(call->weights_value->type()) +
                            floats(cpu::conv_packed_size(cpu::packing_shape(call->shape), a));

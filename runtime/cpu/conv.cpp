@@ -5,6 +5,7 @@
 
 #include "ir/ops/activation.h"
 #include "ir/ops/conv.h"
+#include "kernels/cpu/conv_strassen.h"
 #include "runtime/calls/conv.h"
 #include "runtime/cpu/byte_conv.h"
 #include "runtime/cpu/epilogue.h"
@@ -110,6 +111,11 @@ void emit(Planner& planner, const Group& group, const ConvCall& call, CpuEpilogu
   planner.emit(std::move(step), group.node(), std::move(reads), {out});
 }
 
+bool takes_strassen(const Planner& planner, const ConvCall& call) {
+  return !planner.runs_once() && cpu::conv_strassen_pays(call.shape) && call.weights.dtype() == DType::f32 &&
+         cpu::conv_strassen_fits(call.shape, call.weights.contiguous().data<float>());
+}
+
 std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
   if (has_byte_kernel(planner, group)) return {};
   auto call = ConvCall::match(planner, group);
@@ -132,6 +138,7 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
   const bool in_is_bf16 = in_halves || is_widened_from(call->x, DType::bf16);
   for (const cpu::ConvAlgorithm a : algorithms) {
     if (!cpu::conv_supports(call->shape, a)) continue;
+    if (a == cpu::ConvAlgorithm::strassen && !takes_strassen(planner, *call)) continue;
     if (in_halves && !cpu::conv_reads_halves(call->shape, a)) continue;
     if (out_halves && !cpu::conv_writes_halves(call->shape, a)) continue;
     // It reads packed weights: Winograd's are several times as large.

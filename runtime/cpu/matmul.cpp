@@ -5,6 +5,7 @@
 #include "ir/ops/linear.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/row_gemm.h"
+#include "kernels/cpu/strassen.h"
 #include "runtime/constant_value.h"
 #include "runtime/cpu/epilogue.h"
 #include "runtime/cpu/pack.h"
@@ -18,8 +19,7 @@ namespace {
 
 class GemmStep : public CpuStep {
  public:
-  GemmStep(const cpu::Gemm& sizes, bool is_packed, CpuEpilogue epilogue)
-      : sizes_(sizes), is_packed_(is_packed), epilogue_(std::move(epilogue)) {
+  GemmStep(const cpu::Gemm& sizes, CpuEpilogue epilogue) : sizes_(sizes), epilogue_(std::move(epilogue)) {
     faults = epilogue_.match().residual_rows ? 1 : 0;
   }
 
@@ -30,10 +30,8 @@ class GemmStep : public CpuStep {
       g.a_halves = frame.at<const std::uint16_t>(a);
     else
       g.a = frame.at<const float>(a);
-    if (is_packed_)
-      g.packed_b = frame.at<const float>(b);
-    else
-      g.b.data = frame.at<const void>(b);
+    if (packed) g.packed_b = frame.at<const float>(*packed);
+    if (b) g.b.data = frame.at<const void>(*b);
     if (c_is_half)
       g.c_halves = frame.at<std::uint16_t>(c);
     else
@@ -48,25 +46,26 @@ class GemmStep : public CpuStep {
   /// Of scratch: where the rows of the residual are found.
   std::size_t rows_bytes() const { return epilogue_.scratch_bytes(sizes_.M); }
 
-  Address a, b, c;
+  Address a, c;
+  std::optional<Address> packed, b;           // as pack_b packed it, and as it is
   bool a_is_half = false, c_is_half = false;  // in memory: bfloat16
   std::size_t packing_bytes = 0;              // of scratch; the rows of the residual come behind
 
  private:
   cpu::Gemm sizes_;
-  bool is_packed_;
   CpuEpilogue epilogue_;
 };
 
 /// How B is packed.
-enum class Packing { before, in_pieces, while_used };
+enum class Packing { before, in_pieces, in_sums, while_used };
 
 cpu::MatrixB matrix_of(const Tensor& weight, Packing packing) {
   return {.data = weight.bytes(),
           .k_stride = weight.strides()[0],
           .n_stride = weight.strides()[1],
           .type = weight.dtype(),
-          .in_pieces = packing == Packing::in_pieces};
+          .in_pieces = packing == Packing::in_pieces,
+          .in_sums = packing == Packing::in_sums};
 }
 
 /// Of its left side, are the numbers those of bfloat16?
@@ -83,7 +82,8 @@ cpu::Gemm gemm_of(const MatmulCall& call, Packing packing, const Schedule& sched
           .schedule = schedule};
 }
 
-std::size_t packing_scratch(const cpu::Gemm& gemm, int threads) {
+std::size_t packing_scratch(const cpu::Gemm& gemm, Packing packing, int threads) {
+  if (packing == Packing::before || packing == Packing::in_pieces) return 0;
   return static_cast<std::size_t>(cpu::gemm_scratch_size(gemm, threads)) * sizeof(float);
 }
 
@@ -91,6 +91,7 @@ const char* packed_form(Packing packing) {
   switch (packing) {
     case Packing::before: return "gemm";
     case Packing::in_pieces: return "gemm in pieces";
+    case Packing::in_sums: return "strassen";
     case Packing::while_used: break;
   }
   return "";
@@ -118,25 +119,47 @@ bool runs_pieces(const MatmulCall& call) {
          cpu::fits_pieces(call.K, call.N, matrix_of(call.weight, Packing::in_pieces));
 }
 
+/// Is B better packed in sums?
+bool runs_sums(const MatmulCall& call) {
+  return call.weight.dtype() == DType::f32 && call.x->dtype() == DType::f32 &&
+         cpu::strassen_pays(call.M, call.N, call.K) &&
+         cpu::fits_sums(call.K, call.N, matrix_of(call.weight, Packing::in_sums));
+}
+
+/// Is it packed before a run? Is it read as it is?
+bool is_packed(Packing packing) { return packing != Packing::while_used; }
+bool reads_weights(Packing packing) { return packing == Packing::while_used || packing == Packing::in_sums; }
+
+/// The share of a plain product's time that one with B packed so takes.
+double time_of(Packing packing, const MatmulCall& call) {
+  switch (packing) {
+    case Packing::in_pieces: return 0.67;  // 0.53 to 0.8 (docs/performance.md#amx)
+    case Packing::in_sums: return cpu::strassen_time(call.M, call.N, call.K);
+    default: return 1;
+  }
+}
+
 void emit(Planner& planner, const Group& group, const MatmulCall& call, CpuEpilogue epilogue, Packing packing,
           const CandidateInfo& info) {
   const Order& order = info.order;
-  const bool is_packed = packing != Packing::while_used;
-  const PlannedTensor right =
-      is_packed ? packed_matrix(planner, call.weight, packing) : planner.constant(call.weight);
+  std::vector<PlannedTensor> right;
+  if (is_packed(packing)) right.push_back(packed_matrix(planner, call.weight, packing));
+  if (reads_weights(packing)) right.push_back(planner.constant(call.weight));
   const PlannedTensor a = planner.rows(call.x, row_major(call.x->rank()));
   const PlannedTensor c = epilogue.match().assign_result(
       planner, group, order, [&](const PlannedTensor& t) { return row_stride(t, order).has_value(); });
   epilogue.place(planner);
   std::vector<PlannedTensor> reads = epilogue.reads();
-  reads.insert(reads.end(), {a, right});
+  reads.push_back(a);
+  reads.insert(reads.end(), right.begin(), right.end());
   cpu::Gemm sizes = gemm_of(call, packing, planner.schedule());
-  const std::size_t packing_bytes = is_packed ? 0 : packing_scratch(sizes, planner.threads());
+  const std::size_t packing_bytes = packing_scratch(sizes, packing, planner.threads());
   sizes.a_stride = *row_stride(a, row_major(a.rank()));
   sizes.c_stride = *row_stride(c, order);
-  auto step = std::make_unique<GemmStep>(sizes, is_packed, std::move(epilogue));
+  auto step = std::make_unique<GemmStep>(sizes, std::move(epilogue));
   step->a = a.address();
-  step->b = right.address();
+  if (is_packed(packing)) step->packed = right.front().address();
+  if (reads_weights(packing)) step->b = right.back().address();
   step->c = c.address();
   step->a_is_half = a.dtype() == DType::bf16;
   step->c_is_half = c.dtype() == DType::bf16;
@@ -179,22 +202,22 @@ std::vector<Candidate> lower_matmul(const Planner& planner, const Group& group) 
   // Packed while it is used, a panel is written to the cache; packed before, the matrix goes through memory.
   const double weight_bytes = bytes_of(call->weight);
   std::vector<Candidate> candidates;
-  for (const Packing packing : {Packing::before, Packing::in_pieces, Packing::while_used}) {
-    const bool is_packed = packing != Packing::while_used, in_pieces = packing == Packing::in_pieces;
-    if (in_pieces && (!runs_pieces(*call) || planner.runs_once())) continue;
-    const double packing_traffic = is_packed ? (planner.runs_once() ? 3 * weight_bytes : 0) : weight_bytes;
-    const std::size_t packing_bytes =
-        is_packed ? 0 : packing_scratch(gemm_of(*call, packing), planner.threads());
-    constexpr double faster = 1.5;  // in pieces: 1.3 to 1.9 (docs/performance.md#amx)
-    const double flops = in_pieces ? work.flops / faster : work.flops;
-    const CandidateInfo info{.kernel = (is_packed ? packed_form(packing) : "packing gemm") + epilogue->text(),
-                             .work = work,
-                             .seconds = copies + planner.estimate(flops, work.bytes + packing_traffic),
-                             .order = order,
-                             .weights = packed_form(packing),
-                             .weight_bytes = packed_bytes(call->weight, packing),
-                             .scratch_bytes = packing_bytes + epilogue->scratch_bytes(call->M),
-                             .knobs = cpu::row_gemm_knobs};
+  for (const Packing packing : {Packing::before, Packing::in_pieces, Packing::in_sums, Packing::while_used}) {
+    if (packing == Packing::in_pieces && (planner.runs_once() || !runs_pieces(*call))) continue;
+    if (packing == Packing::in_sums && (planner.runs_once() || !runs_sums(*call))) continue;
+    const bool packs_once = is_packed(packing) && planner.runs_once();
+    const double packing_traffic = packs_once ? 3 * weight_bytes : is_packed(packing) ? 0 : weight_bytes;
+    const std::size_t packing_bytes = packing_scratch(gemm_of(*call, packing), packing, planner.threads());
+    const CandidateInfo info{
+        .kernel = (is_packed(packing) ? packed_form(packing) : "packing gemm") + epilogue->text(),
+        .work = work,
+        .seconds =
+            copies + planner.estimate(work.flops * time_of(packing, *call), work.bytes + packing_traffic),
+        .order = order,
+        .weights = packed_form(packing),
+        .weight_bytes = packed_bytes(call->weight, packing),
+        .scratch_bytes = packing_bytes + epilogue->scratch_bytes(call->M),
+        .knobs = packing == Packing::in_sums ? cpu::strassen_knobs : cpu::row_gemm_knobs};
     candidates.push_back(
         {info, [=](Planner& p, const Group& g) { emit(p, g, *call, *epilogue, packing, info); }});
   }

@@ -33,9 +33,10 @@ void expect_right(const ConvShape& s) {
   const Numbers bias = random_numbers(s.Cout, 3);
   const std::vector<double> sums = reference(s, in, weights);
   const double depth = static_cast<double>(s.Cin / s.groups * s.taps());
-  for (const auto algorithm : {ConvAlgorithm::gemm, ConvAlgorithm::winograd2, ConvAlgorithm::winograd4,
-                               ConvAlgorithm::winograd6, ConvAlgorithm::depthwise, ConvAlgorithm::transposed,
-                               ConvAlgorithm::gemm_f16, ConvAlgorithm::gemm_bf16, ConvAlgorithm::taps}) {
+  for (const auto algorithm :
+       {ConvAlgorithm::gemm, ConvAlgorithm::winograd2, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6,
+        ConvAlgorithm::depthwise, ConvAlgorithm::transposed, ConvAlgorithm::gemm_f16,
+        ConvAlgorithm::gemm_bf16, ConvAlgorithm::taps, ConvAlgorithm::strassen}) {
     if (!conv_supports(s, algorithm)) continue;
     const double loss = loss_of(algorithm, s);
     for (const int threads : {1, 3}) {
@@ -450,7 +451,7 @@ TEST(ConvChoice, FollowsTheShape) {
 
 TEST(ConvChoice, AlgorithmsHaveNames) {
   EXPECT_EQ(conv_algorithm_from_name(name(ConvAlgorithm::winograd6)), ConvAlgorithm::winograd6);
-  EXPECT_EQ(conv_algorithm_from_name("strassen"), std::nullopt);
+  EXPECT_EQ(conv_algorithm_from_name("fourier"), std::nullopt);
 }
 
 }  // namespace

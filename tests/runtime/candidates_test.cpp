@@ -1,6 +1,7 @@
 // What a device offers for a group, and what the planner makes of it.
 #include <fmt/format.h>
 
+#include "kernels/cpu/float_pieces.h"
 #include "runtime/planner.h"
 #include "tests/runtime/reference.h"
 
@@ -102,6 +103,30 @@ TEST(Candidates, ThoseWithLeastWeightsKeepThemOnceAtMost) {
   EXPECT_LT(small.packed_bytes(), filters + filters / 4 + matrix);
   const std::string plan = small.plan_for(inputs)->text();
   EXPECT_NE(plan.find("packing gemm"), std::string::npos) << plan;
+}
+
+// Strassen's method takes 1.75 times the weights, but for columns of panels that are empty.
+TEST(Candidates, ThoseThatKeepWeightsOnceTakeNeitherWinogradNorStrassen) {
+  const auto graph = graph_of(R"(graph g(%x: f32[1,64,32,32], %y: f32[96,1024]) {
+  @w: f32[64,64,3,3]
+  @v: f32[512,1024]
+  %1 = conv(%x, @w, pad=[1,1,1,1]) : f32[1,64,32,32]
+  %2 = linear(%y, @v) : f32[96,512]
+  return %1, %2
+})");
+  const auto inputs = inputs_of(*graph, {});
+  Session fast(graph), once(graph, {.choose = weights_once});
+  const auto expected = fast.run(inputs), got = once.run(inputs);
+  for (std::size_t i = 0; i < got.size(); ++i) expect_close(got[i], expected[i]);
+  const std::string plan = once.plan_for(inputs)->text();
+  EXPECT_EQ(plan.find("winograd"), std::string::npos) << plan;
+  EXPECT_EQ(plan.find("strassen"), std::string::npos) << plan;
+  constexpr std::size_t bytes = (64 * 64 * 9 + 512 * 1024) * sizeof(float);
+  EXPECT_GE(once.packed_bytes(), bytes);
+  EXPECT_LE(once.packed_bytes(), bytes + bytes / 4);
+  if (!cpu::runs_float_pieces()) {
+    EXPECT_NE(fast.plan_for(inputs)->text().find("strassen"), std::string::npos);
+  }
 }
 
 // Candidates that nobody takes leave no trace: lowerings that are asked twice plan the same.

@@ -174,7 +174,7 @@ TEST(Plan, RowsThatProductsReadLieApart) {
   %5 = permute(%4, axes=[0,2,1,3]) : f32[3,8,16,64]
   %6 = reshape(%3, shape=[3,16,8,64]) : f32[3,16,8,64]
   %7 = permute(%6, axes=[0,2,1,3]) : f32[3,8,16,64]
-  %8 = attention(%5, %7, %7) : f32[3,8,16,64]
+  %8 = attention(%5, %7, %7, scale=0.001) : f32[3,8,16,64]
   %9 = permute(%8, axes=[0,2,1,3]) : f32[3,16,8,64]
   %10 = reshape(%9, shape=[3,16,512]) : f32[3,16,512]
   %11 = fused linear(%10, @out) { add(_, %1); relu } : f32[3,16,512]

@@ -1,0 +1,279 @@
+// Packing of sums of quarters of B, and the order of the products.
+#include "kernels/cpu/strassen.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <vector>
+
+#include "kernels/cpu/float_pieces.h"
+#include "kernels/cpu/transpose.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr int sums = 7;
+constexpr int joined = 5;  // products that are kept
+// At most, of a group, whose products lie in the L2 cache until they are joined.
+constexpr long most_cols = 128;
+// Of a block, in both halves.
+constexpr long most_rows = 512;
+
+long cut(long whole, long pieces) { return (whole + pieces - 1) / pieces; }
+long rounded_up(long n, long step) { return cut(n, step) * step; }
+
+// Floats between rows of the sums of A: rows a power of two apart would meet in few sets of the cache.
+long sum_stride(long half_depth) { return rounded_up(half_depth, 16) + 16; }
+
+// Rows of each block, but for the last one.
+long block_rows(long M) { return cut(M, cut(M, most_rows)); }
+
+// The left half has whole panels of columns; zeros are behind the columns of the right one.
+long half_cols(long N) { return rounded_up(cut(N, 2), row_gemm_tile().cols); }
+
+// One of the sums, in the order of use, in which those of A lie, too (form_strassen_sums): quarter `first`,
+// and `sign` times quarter `second`. Upper left, upper right, lower left and lower right are 0 to 3.
+struct SumOfB {
+  int first;
+  int second = -1;  // none
+  float sign = 1;
+  int side = -1;  // the half whose columns alone take the product, in the units of C then: 0 left, 1 right
+};
+constexpr std::array<SumOfB, sums> sums_of_b = {
+    {{0, 3}, {0}, {1, 3, -1}, {2, 0, -1}, {3}, {2, 3, 1, 0}, {0, 1, 1, 1}}};
+
+// A panel of columns, `depth` rows of them.
+void copy_panel(const StrassenB& b, long first, long cols, long width, float* to) {
+  const float* const from = b.data + first * b.n_stride;
+  if (cols < width) std::fill_n(to, b.K * width, 0.0f);
+  if (b.k_stride == 1) return transpose_on_this_thread(cols, b.K, from, b.n_stride, to, width);
+  for (long k = 0; k < b.K; k++)
+    for (long j = 0; j < cols; j++) to[k * width + j] = from[k * b.k_stride + j * b.n_stride];
+}
+
+// Divides each column by a power of two, so that its largest number is 1 to 2.
+void scale_columns(long depth, long width, float* panel, float* unscale) {
+  constexpr int least = -126;
+  std::vector<float> factor(static_cast<std::size_t>(width));
+  std::fill_n(unscale, width, 0.0f);
+  for (long k = 0; k < depth; k++)
+    for (long j = 0; j < width; j++) unscale[j] = std::max(unscale[j], std::abs(panel[k * width + j]));
+  for (long j = 0; j < width; j++) {
+    const int exponent = unscale[j] == 0 ? 0 : std::max(least, std::ilogb(unscale[j]));
+    unscale[j] = std::ldexp(1.0f, exponent);
+    factor[static_cast<std::size_t>(j)] = std::ldexp(1.0f, -exponent);
+  }
+  for (long k = 0; k < depth; k++)
+    for (long j = 0; j < width; j++) panel[k * width + j] *= factor[static_cast<std::size_t>(j)];
+}
+
+}  // namespace
+
+double strassen_time(long M, long N, long K) {
+  // Seven products, sums of A for each column, and of products for each step of the depth; these wait for C
+  // where that leaves the cache.
+  constexpr double products = 0.887, of_a = 12, of_products = 14;
+  constexpr long large_c = 1 << 19;  // elements
+  const double joins = M * N > large_c ? 2 * of_products : of_products;
+  return products + of_a / static_cast<double>(N) + joins / static_cast<double>(K);
+}
+
+bool strassen_pays(long M, long N, long K) {
+  constexpr double most_time = 0.95;
+  // Few rows wait for B, which is larger, where it comes from memory.
+  constexpr long large_b = 1 << 20;  // elements
+  const long least_rows = K * N > large_b ? 48 : 16;
+  return !runs_float_pieces() && K % 2 == 0 && M >= least_rows && strassen_time(M, N, K) <= most_time;
+}
+
+bool StrassenB::fits() const {
+  const bool by_columns = k_stride == 1;
+  const long rows = by_columns ? N : K, cols = by_columns ? K : N;
+  const long row_stride = by_columns ? n_stride : k_stride, col_stride = by_columns ? k_stride : n_stride;
+  for (long i = 0; i < rows; i++) {
+    bool fits = true;
+    for (long j = 0; j < cols; j++) fits &= std::abs(data[i * row_stride + j * col_stride]) <= 0x1p100f;
+    if (!fits) return false;
+  }
+  return true;
+}
+
+long StrassenB::packed_size(long K, long N) { return (sums * (K / 2) + 2) * half_cols(N); }
+
+void StrassenB::pack(float* packed, ThreadPool& pool) const {
+  const long width = row_gemm_tile().cols, half = K / 2, right = half_cols(N);
+  float* const unscale = packed + sums * half * right;
+  std::vector<float> panels(static_cast<std::size_t>(pool.threads() * 2 * K * width));
+  pool.parallel_for(right / width, [&](long panel, int worker) {
+    const long first = panel * width;
+    float* const sides = panels.data() + worker * 2 * K * width;
+    for (int side = 0; side < 2; side++) {
+      const long n = side * right + first;
+      copy_panel(*this, std::min(n, N), std::clamp(N - n, 0L, width), width, sides + side * K * width);
+      scale_columns(K, width, sides + side * K * width, unscale + n);
+    }
+    for (int s = 0; s < sums; s++) {
+      const SumOfB& sum = sums_of_b[static_cast<std::size_t>(s)];
+      const auto row = [&](int quarter, long k) {
+        return sides + (quarter % 2 * K + quarter / 2 * half + k) * width;
+      };
+      float* to = packed + (sums * panel + s) * half * width;
+      const float* const factor = sum.side < 0 ? nullptr : unscale + sum.side * right + first;
+      for (long k = 0; k < half; k++, to += width) {
+        std::copy_n(row(sum.first, k), width, to);
+        const float* const second = sum.second < 0 ? nullptr : row(sum.second, k);
+        for (long j = 0; second && j < width; j++) to[j] += sum.sign * second[j];
+        for (long j = 0; factor && j < width; j++) to[j] *= factor[j];
+      }
+    }
+  });
+}
+
+long strassen_scratch_size(long M, long K, int threads) {
+  const long rows = cut(block_rows(M), 2);
+  return rows * (sums * sum_stride(K / 2) + joined * most_cols * threads) + 2 * rows;
+}
+
+namespace {
+
+// A product, block of rows by block.
+class Strassen {
+ public:
+  Strassen(const RowGemm& g, float* scratch, ThreadPool& pool)
+      : g_(g),
+        pool_(pool),
+        half_depth_(g.run_length / 2),
+        right_(half_cols(g.cols)),
+        stride_(sum_stride(half_depth_)),
+        upper_(cut(block_rows(g.rows), 2)),
+        col_unscale_(g.b + sums * half_depth_ * right_),
+        a_sums_(scratch),
+        products_(a_sums_ + sums * upper_ * stride_),
+        row_unscale_(products_ + pool.threads() * joined * upper_ * most_cols) {}
+
+  long run() {
+    const long block = block_rows(g_.rows);
+    for (long first = 0; first < g_.rows; first += block) {
+      const long rows = std::min(block, g_.rows - first);
+      upper_ = cut(rows, 2);
+      if (!form_sums(first, rows)) return first;
+      const long cols = group_cols();
+      pool_.parallel_for(cut(right_, cols), [&](long group, int worker) {
+        multiply(first, rows, group * cols, std::min(cols, right_ - group * cols), worker);
+      });
+    }
+    return g_.rows;
+  }
+
+ private:
+  // As many groups for each thread.
+  long group_cols() const {
+    const long width = row_gemm_tile().cols, panels = right_ / width;
+    return cut(panels, rounded_up(cut(right_, most_cols), pool_.threads())) * width;
+  }
+
+  const float* row_of_a(long row) const { return g_.a + row * g_.a_rows.x_stride; }
+
+  bool form_sums(long first, long rows) {
+    std::atomic<bool> fits = true;
+    constexpr long chunk = 8;
+    pool_.parallel_for(cut(upper_, chunk), [&](long c, int) {
+      for (long i = c * chunk; i < std::min(upper_, (c + 1) * chunk); i++) {
+        const bool has_lower = upper_ + i < rows;
+        if (!form_strassen_sums({.upper = row_of_a(first + i),
+                                 .lower = has_lower ? row_of_a(first + upper_ + i) : nullptr,
+                                 .half_depth = half_depth_,
+                                 .sums = a_sums_ + i * stride_,
+                                 .sum_distance = upper_ * stride_,
+                                 .unscale = row_unscale_ + 2 * i}))
+          fits = false;
+      }
+    });
+    return fits;
+  }
+
+  // All of C in `cols` columns from `col` on, of the left half and of the right one.
+  void multiply(long first, long rows, long col, long cols, int worker) const {
+    const long distance = upper_ * cols;
+    float* const kept = products_ + worker * joined * upper_ * most_cols;
+    for (int sum = 0; sum < joined; sum++) {
+      RowGemm g = product(sum, col, cols);
+      g.rows = upper_;
+      g.cols = cols;
+      g.c = kept + sum * distance;
+      g.c_stride = cols;
+      g.c_rows.x_stride = 1;
+      run_here(g);
+    }
+    for (long i = 0; i < upper_; i++)
+      join_strassen_row({.products = kept + i * cols,
+                         .product_distance = distance,
+                         .cols = cols,
+                         .row_unscale = row_unscale_ + 2 * i,
+                         .left_unscale = col_unscale_ + col,
+                         .right_unscale = col_unscale_ + right_ + col});
+    const auto finish = [&](RowGemm g, bool is_lower, bool is_right, int added) {
+      const long row = first + (is_lower ? upper_ : 0), from = col + (is_right ? right_ : 0);
+      g.rows = is_lower ? rows - upper_ : upper_;
+      g.cols = std::min(cols, (is_right ? g_.cols : std::min(g_.cols, right_)) - from);
+      if (g.rows <= 0 || g.cols <= 0) return;
+      g.sums = kept + added * distance;
+      g.sums_stride = cols;
+      g.c = g_.hook_stores ? nullptr : g_.c + row * g_.c_stride + from;
+      g.c_stride = g_.c_stride;
+      g.c_rows = g_.c_rows;
+      g.hook_stores = g_.hook_stores;
+      g.epilogue = g_.epilogue.from(row, from);
+      g.hook_row = g_.hook_row + row;
+      g.hook_col = g_.hook_col + from;
+      run_here(g);
+    };
+    RowGemm no_product;
+    no_product.b = g_.b;
+    finish(product(5, col, cols), false, false, 0);
+    finish(product(6, col, cols), true, true, 1);
+    finish(no_product, false, true, 2);
+    finish(no_product, true, false, 3);
+  }
+
+  // The operands of one of the products, in some columns.
+  RowGemm product(int sum, long col, long cols) const {
+    const long width = row_gemm_tile().cols, panel = half_depth_ * width;
+    const auto panel_of = [&](int s, long first) { return g_.b + (sums * (first / width) + s) * panel; };
+    RowGemm g;
+    g.a = a_sums_ + sum * upper_ * stride_;
+    g.a_rows.x_stride = stride_;
+    g.run_length = half_depth_;
+    g.b = panel_of(sum, col);
+    g.b_row_stride = width;
+    g.b_panel_stride = sums * panel;
+    g.next_b = sum + 1 < sums ? panel_of(sum + 1, col) : panel_of(0, col + cols);
+    g.schedule = g_.schedule;
+    g.schedule.outer = Schedule::Outer::columns;
+    return g;
+  }
+
+  static void run_here(const RowGemm& g) {
+    row_gemm(g, {0, row_gemm_tiles(g).count, 0, cut(g.cols, row_gemm_tile().cols)});
+  }
+
+  const RowGemm& g_;
+  ThreadPool& pool_;
+  long half_depth_;
+  long right_;   // the first column of the right half
+  long stride_;  // of sums of A
+  long upper_;   // rows of the upper half of a block
+  const float* col_unscale_;
+  float* a_sums_;
+  float* products_;  // of each thread
+  float* row_unscale_;
+};
+
+}  // namespace
+
+long run_strassen(const RowGemm& g, float* scratch, ThreadPool& pool) {
+  return Strassen(g, scratch, pool).run();
+}
+
+}  // namespace tenon::cpu

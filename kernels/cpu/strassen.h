@@ -1,0 +1,69 @@
+// Products of float32 by one level of Strassen's method: seven products of halves of A and B in place of
+// eight (Strassen: Gaussian elimination is not optimal, 1969). Sums of quarters of B are packed before.
+//
+// An element's error is bounded by the norms of its row of A and its column of B, as that of a chain of
+// multiply-adds is, though not term by term: each row of A and each column of B is brought to a largest
+// number of 1 to 2 by a power of two first, so that no row loses digits to the one it is added to (Higham:
+// Accuracy and Stability of Numerical Algorithms, 2nd ed., 23.2.2).
+#pragma once
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/row_gemm.h"
+#include "kernels/thread_pool.h"
+
+namespace tenon::cpu {
+
+/// Is this faster than a plain product of these sizes?
+bool strassen_pays(long M, long N, long K);
+/// The share of a plain product's time that it takes, about (docs/performance.md#strassens-method).
+double strassen_time(long M, long N, long K);
+/// What of RowGemm::schedule counts.
+inline constexpr Knobs strassen_knobs{.tile = true};
+
+/// A matrix of [K, N] in float32: element (k, n) lies at data + k * k_stride + n * n_stride. K is even.
+struct StrassenB {
+  long K, N;
+  const float* data;
+  long k_stride, n_stride;
+
+  /// Are all of its numbers at most 2^100 in magnitude?
+  bool fits() const;
+  /// Floats of the packed sums.
+  static long packed_size(long K, long N);
+  void pack(float* packed, ThreadPool& pool) const;
+};
+
+/// Floats of scratch for a product of these sizes.
+long strassen_scratch_size(long M, long K, int threads);
+/// C = epilogue(A * B), where g.b are the packed sums of B. Rows of A are one run; rows of A, of C and of
+/// what the epilogue reads lie at one distance; C is float32, or the hook stores it. Ends at a block of rows
+/// in which A has an infinity, a NaN or a number above 2^100, which would spread to other rows: the rows
+/// before it are done, and counted.
+long run_strassen(const RowGemm& g, float* scratch, ThreadPool& pool);
+
+/// Rows i and i + half of A, and where their parts of the seven sums lie.
+struct StrassenRows {
+  const float* upper;
+  const float* lower;  // null: zeros
+  long half_depth;
+  float* sums;  // seven rows, so far apart
+  long sum_distance;
+  float* unscale;  // of both rows: what it was divided by
+};
+/// False where there is a number that run_strassen does not take.
+using StrassenSums = bool(const StrassenRows&);
+TENON_PER_ISA(StrassenSums, form_strassen_sums, form_strassen_sums)
+
+/// Rows of five products. In place of the first four: what is added to the other two, which are the upper
+/// left quarter of C and the lower right one, then the upper right quarter and the lower left one.
+struct StrassenJoin {
+  float* products;
+  long product_distance;
+  long cols;                 // whole vectors
+  const float* row_unscale;  // StrassenRows::unscale
+  const float* left_unscale;
+  const float* right_unscale;
+};
+using StrassenJoins = void(const StrassenJoin&);
+TENON_PER_ISA(StrassenJoins, join_strassen_row, join_strassen_row)
+
+}  // namespace tenon::cpu
