@@ -112,6 +112,15 @@ bool unit_reads_lines(const RowGemm& g) {
   return lines * runs * columns <= packing + rows * depth * columns;
 }
 
+// Do the rows of a tile meet in one set of the L1 cache, which holds fewer lines, while many panels pass over
+// them? That is where they lie a multiple of 4 KiB apart.
+bool rows_meet(const RowGemm& g) {
+  constexpr long page_words = 1024, ways = 8, many_panels = 4;
+  const long stride = g.a_halves ? g.a_rows.x_stride / 2 : g.a_rows.x_stride;
+  return tile_rows > ways && g.rows > ways && stride != 0 && stride % page_words == 0 && g.runs == 1 &&
+         g.group == 0 && g.cols >= many_panels * panel_cols;
+}
+
 // Must rows of A be written as the tile reads them?
 bool packs_rows(const RowGemm& g) {
   if (runs_on_unit(g)) {
@@ -119,15 +128,20 @@ bool packs_rows(const RowGemm& g) {
     const bool lies_so = form_of(g) == TileForm::bytes || lies_in_pairs(g);
     return !lies_so || !unit_reads_lines(g);
   }
+  if (rows_meet(g)) return true;
   if (g.a_halves) return !lies_in_pairs(g);
   return form_of(g) == TileForm::bf16_dot;
 }
 
+// Are there so many rows that they are packed in row_packing()?
+bool packs_many_rows(const RowGemm& g) { return packs_rows(g) && (runs_on_unit(g) || rows_meet(g)); }
+
 // Words of a run of packed rows: pairs, or floats, of which a last one may be zero.
 long packed_run(const RowGemm& g, const DepthBlock& k) {
-  if (form_of(g) == TileForm::bytes) return k.length;
+  const bool is_dot = form_of(g) == TileForm::bf16_dot;
+  if (!is_dot && !g.a_halves) return k.length;
   const long pairs = PanelRows(g.b_type, panel_cols, k.length).per_run;
-  return form_of(g) == TileForm::bf16_dot ? pairs : 2 * pairs;
+  return is_dot ? pairs : 2 * pairs;
 }
 
 // Words of a packed row, as the tile counts them.
@@ -218,14 +232,11 @@ class Block {
       for (long s = 0; s < k.runs && !g_.in_pieces; s++) {
         const long from = offsets_.a[i] + (g_.run_offsets ? g_.run_offsets[k.run + s] : 0) + k.start;
         float* const to = packed + i * pitch + s * words;
-        if (form_ == TileForm::bytes)
-          copy_words(g_.a + from, k.length, to);
-        else if (!g_.a_halves)
-          pack_pairs(g_.a + from, k.length, to);
-        else if (form_ == TileForm::bf16_dot)
-          copy_pairs(g_.a_halves + from, k.length, to);
+        const bool is_dot = form_ == TileForm::bf16_dot;
+        if (g_.a_halves)
+          (is_dot ? copy_pairs : widen_run)(g_.a_halves + from, k.length, to);
         else
-          widen_run(g_.a_halves + from, k.length, to);
+          (is_dot ? pack_pairs : copy_words)(g_.a + from, k.length, to);
       }
       offsets_.a[i] = i * pitch;
     }

@@ -16,11 +16,11 @@ constexpr long small_b = 196608;
 constexpr long max_depth = RowGemm::max_depth;
 constexpr long float_depth = 2048;  // of a block
 constexpr long pieces_depth = 1024;
-// Words of A as the tile reads it, a block of rows: on the stack, and in unit_packing().
+// Words of A as the tile reads it, a block of rows: on the stack, and for the matrix unit.
 constexpr long max_packed = 65536;
 constexpr long max_unit_packed = 7 * unit_tile_rows * (FloatPieces::count * pieces_depth / 2 + VL);
 static_assert(max_unit_packed >= unit_tile_rows * (FloatPieces::count * max_depth / 2 + VL));
-static_assert(max_unit_packed <= unit_packing_words);
+static_assert(max_unit_packed <= row_packing_words);
 // Pairs of bfloat16 are half as many words, and the matrix unit reads them faster than partial sums.
 constexpr long max_pairs = 5120;
 
@@ -112,7 +112,7 @@ __attribute__((noinline)) void run_packed_on_stack(const RowGemm& g, const RowTi
 void run_block(const RowGemm& g, const RowTiles& tiles, const RowGemmPart& part, long t_begin, long t_end,
                const DepthBlock& k) {
   const bool packs = packs_rows(g), on_unit = runs_on_unit(g);
-  float* const packing = packs && on_unit ? unit_packing() : nullptr;
+  float* const packing = packs_many_rows(g) ? row_packing() : nullptr;
   if (on_unit) configure_unit((packs ? packed_words(g, k) : packed_run(g, k)) % unit_words);
   if (packing) {
     run_packed_block(g, tiles, part, t_begin, t_end, k, packing);
@@ -134,7 +134,8 @@ long tiles_in_block(const RowGemm& g, const RowTiles& tiles, const DepthBlock& k
   else if (depth * g.cols > small_b)
     rows = smaller(a_block / depth, max_block_rows);
   if (packs_rows(g)) {
-    rows = smaller((runs_on_unit(g) ? max_unit_packed : max_packed) / packed_pitch(g, k), max_block_rows);
+    const long words = runs_on_unit(g) ? max_unit_packed : rows_meet(g) ? row_packing_words : max_packed;
+    rows = smaller(words / packed_pitch(g, k), rows_meet(g) ? rows : max_block_rows);
     // Behind rows of the last tile the unit reads what there is.
     if (runs_on_unit(g)) rows = rows / unit_tile_rows * unit_tile_rows;
   }

@@ -178,9 +178,9 @@ TENON_PER_ISA(RowGemmRun, row_gemm, row_gemm)
 using MakesCodes = bool(const Epilogue&);
 TENON_PER_ISA(MakesCodes, makes_codes_of_sums, makes_codes_of_sums)
 
-/// Where rows of A are packed for a matrix unit: of this thread, allocated once.
-inline constexpr long unit_packing_words = 1 << 19;
-float* unit_packing();
+/// Where many rows of A are packed: of this thread, allocated once.
+inline constexpr long row_packing_words = 1 << 19;
+float* row_packing();
 
 /// Does it take RowGemm::group?
 using RunsGroups = bool(long group);

@@ -45,11 +45,11 @@ void run_row_dots(const RowGemm& g, ThreadPool& pool) {
 
 }  // namespace
 
-float* unit_packing() {
+float* row_packing() {
   struct Free {
     void operator()(float* p) const { std::free(p); }
   };
-  constexpr std::size_t bytes = unit_packing_words * sizeof(float);
+  constexpr std::size_t bytes = row_packing_words * sizeof(float);
   thread_local const std::unique_ptr<float, Free> words(
       static_cast<float*>(std::aligned_alloc(page_bytes, bytes)));
   if (!words) throw std::bad_alloc();

@@ -89,6 +89,28 @@ TEST_P(GemmTest, VeryLargeDepth) {
   }
 }
 
+// They would meet in one set of the cache: they are read from a copy.
+TEST_P(GemmTest, RowsAMultipleOfAPageApart) {
+  for (const long stride : {1024, 4096})
+    for (const long K : {stride, stride - 3})
+      for (const long M : {8, 9, 150}) {
+        const long N = 140;
+        const Numbers a = random_numbers(M * stride, 1), b = random_numbers(K * N, 2);
+        const Numbers residual = random_numbers(M * N, 3);
+        Numbers c = residual;
+        multiply({.M = M,
+                  .N = N,
+                  .K = K,
+                  .a = a.data(),
+                  .a_stride = stride,
+                  .c = c.data(),
+                  .c_stride = N,
+                  .epilogue = {.residual = c.data(), .residual_stride = N}},
+                 {b.data(), N, 1});
+        expect_equal({M, N, K, a, b, stride, nullptr, &residual}, c, N);
+      }
+}
+
 TEST_P(GemmTest, AddsTheRowsThatAreNamed) {
   for (const auto& [N, K] : {std::pair{5L, 7L}, {64L, 7L}, {140L, 7L}, {1L, 50L}, {3L, 50L}, {4L, 50L}}) {
     const long M = 29, table_rows = 4;

@@ -99,6 +99,39 @@ TEST_P(HalfGemmTest, VeryLargeDepth) {
   }
 }
 
+// They would meet in one set of the cache: they are read from a copy.
+TEST_P(HalfGemmTest, RowsAMultipleOfAPageApart) {
+  const long stride = 2048, N = 140;
+  for (const long K : {stride, stride - 3})
+    for (const long M : {8, 9, 150}) {
+      const Numbers a = coarse_numbers(M * stride, 1), b = coarse_numbers(K * N, 2);
+      Numbers c(M * N, untouched);
+      multiply({.M = M, .N = N, .K = K, .a = a.data(), .a_stride = stride, .c = c.data(), .c_stride = N}, b,
+               {nullptr, N, 1}, [&] {
+                 expect_equal({M, N, K, a, b, stride}, c, N);
+               });
+      // In memory of 16 bits: half a page and two pages.
+      for (const long halves_stride : {stride, 2 * stride}) {
+        std::vector<std::uint16_t> halves(static_cast<std::size_t>(M * halves_stride)), weights;
+        for (long i = 0; i < M * K; i++)
+          halves[static_cast<std::size_t>(i / K * halves_stride + i % K)] =
+              BFloat16(a[i / K * stride + i % K]).bits;
+        for (long i = 0; i < K * N; i++) weights.push_back(BFloat16(b[i]).bits);
+        Gemm g{.M = M,
+               .N = N,
+               .K = K,
+               .a_stride = halves_stride,
+               .b = {weights.data(), N, 1, DType::bf16},
+               .c = c.data(),
+               .c_stride = N};
+        g.a_halves = halves.data();
+        Numbers scratch(gemm_scratch_size(g, pool_.threads()));
+        gemm(g, scratch.data(), pool_);
+        expect_equal({M, N, K, a, b, stride}, c, N);
+      }
+    }
+}
+
 // They are packed as float16.
 TEST_P(HalfGemmTest, Float8InAnyStrides) {
   const auto multiply_codes = [&]<class T>(T, DType type) {
