@@ -146,43 +146,63 @@ class Strassen {
         half_depth_(g.run_length / 2),
         right_(half_cols(g.cols)),
         stride_(sum_stride(half_depth_)),
-        upper_(cut(block_rows(g.rows), 2)),
+        most_upper_(cut(block_rows(g.rows), 2)),
         col_unscale_(g.b + sums * half_depth_ * right_),
         a_sums_(scratch),
-        products_(a_sums_ + sums * upper_ * stride_),
-        row_unscale_(products_ + pool.threads() * joined * upper_ * most_cols) {}
+        products_(a_sums_ + sums * most_upper_ * stride_),
+        row_unscale_(products_ + pool.threads() * joined * most_upper_ * most_cols) {}
 
   long run() {
     const long block = block_rows(g_.rows);
-    for (long first = 0; first < g_.rows; first += block) {
-      const long rows = std::min(block, g_.rows - first);
-      upper_ = cut(rows, 2);
-      if (!form_sums(first, rows)) return first;
-      const long cols = group_cols();
-      pool_.parallel_for(cut(right_, cols), [&](long group, int worker) {
-        multiply(first, rows, group * cols, std::min(cols, right_ - group * cols), worker);
+    for (first_ = 0; first_ < g_.rows; first_ += block) {
+      rows_ = std::min(block, g_.rows - first_);
+      upper_ = cut(rows_, 2);
+      const Cut pieces = cut_block();
+      if (!form_sums(pieces.pairs)) return first_;
+      const long groups = cut(right_, pieces.cols);
+      pool_.parallel_for(cut(upper_, pieces.pairs) * groups, [&](long i, int worker) {
+        const long pair = i / groups * pieces.pairs, col = i % groups * pieces.cols;
+        multiply({pair, std::min(pieces.pairs, upper_ - pair), col, std::min(pieces.cols, right_ - col)},
+                 worker);
       });
     }
     return g_.rows;
   }
 
  private:
-  // As many groups for each thread.
-  long group_cols() const {
-    const long width = row_gemm_tile().cols, panels = right_ / width;
-    return cut(panels, rounded_up(cut(right_, most_cols), pool_.threads())) * width;
+  // A pair is a row of the upper half of a block and the one as far down in the lower half; columns are those
+  // of the left half and the same of the right one.
+  struct Cut {
+    long pairs, cols;
+  };
+  struct Piece {
+    long pair, pairs, col, cols;
+  };
+
+  // What a thread computes in one go. Many groups of columns are shared out evenly. Of few, each thread takes
+  // all, for pairs of its own, whose sums it has formed: another thread's would come from its cache.
+  Cut cut_block() const {
+    const long width = row_gemm_tile().cols, panels = right_ / width, threads = pool_.threads();
+    constexpr long many_groups = 4, least_pairs = 14;
+    if (threads > 1 && panels * width < many_groups * threads * most_cols && upper_ >= threads * least_pairs)
+      return {cut(upper_, threads), most_cols};
+    long best = most_cols / width;
+    const auto longest = [&](long together) { return cut(cut(panels, together), threads) * together; };
+    for (long together = best - 1; together > 0; together--)
+      if (longest(together) < longest(best)) best = together;
+    return {upper_, best * width};
   }
 
   const float* row_of_a(long row) const { return g_.a + row * g_.a_rows.x_stride; }
 
-  bool form_sums(long first, long rows) {
+  bool form_sums(long pairs_of_a_thread) {
     std::atomic<bool> fits = true;
-    constexpr long chunk = 8;
-    pool_.parallel_for(cut(upper_, chunk), [&](long c, int) {
-      for (long i = c * chunk; i < std::min(upper_, (c + 1) * chunk); i++) {
-        const bool has_lower = upper_ + i < rows;
-        if (!form_strassen_sums({.upper = row_of_a(first + i),
-                                 .lower = has_lower ? row_of_a(first + upper_ + i) : nullptr,
+    const long step = pairs_of_a_thread < upper_ ? pairs_of_a_thread : 8;
+    pool_.parallel_for(cut(upper_, step), [&](long part, int) {
+      for (long i = part * step; i < std::min(upper_, (part + 1) * step); i++) {
+        const bool has_lower = upper_ + i < rows_;
+        if (!form_strassen_sums({.upper = row_of_a(first_ + i),
+                                 .lower = has_lower ? row_of_a(first_ + upper_ + i) : nullptr,
                                  .half_depth = half_depth_,
                                  .sums = a_sums_ + i * stride_,
                                  .sum_distance = upper_ * stride_,
@@ -193,29 +213,29 @@ class Strassen {
     return fits;
   }
 
-  // All of C in `cols` columns from `col` on, of the left half and of the right one.
-  void multiply(long first, long rows, long col, long cols, int worker) const {
-    const long distance = upper_ * cols;
-    float* const kept = products_ + worker * joined * upper_ * most_cols;
+  void multiply(const Piece& piece, int worker) const {
+    const auto [pair, pairs, col, cols] = piece;
+    const long distance = pairs * cols;
+    float* const kept = products_ + worker * joined * most_upper_ * most_cols;
     for (int sum = 0; sum < joined; sum++) {
-      RowGemm g = product(sum, col, cols);
-      g.rows = upper_;
+      RowGemm g = product(sum, piece);
+      g.rows = pairs;
       g.cols = cols;
       g.c = kept + sum * distance;
       g.c_stride = cols;
       g.c_rows.x_stride = 1;
       run_here(g);
     }
-    for (long i = 0; i < upper_; i++)
+    for (long i = 0; i < pairs; i++)
       join_strassen_row({.products = kept + i * cols,
                          .product_distance = distance,
                          .cols = cols,
-                         .row_unscale = row_unscale_ + 2 * i,
+                         .row_unscale = row_unscale_ + 2 * (pair + i),
                          .left_unscale = col_unscale_ + col,
                          .right_unscale = col_unscale_ + right_ + col});
     const auto finish = [&](RowGemm g, bool is_lower, bool is_right, int added) {
-      const long row = first + (is_lower ? upper_ : 0), from = col + (is_right ? right_ : 0);
-      g.rows = is_lower ? rows - upper_ : upper_;
+      const long row = first_ + (is_lower ? upper_ : 0) + pair, from = col + (is_right ? right_ : 0);
+      g.rows = std::min(pairs, (is_lower ? rows_ - upper_ : upper_) - pair);
       g.cols = std::min(cols, (is_right ? g_.cols : std::min(g_.cols, right_)) - from);
       if (g.rows <= 0 || g.cols <= 0) return;
       g.sums = kept + added * distance;
@@ -231,24 +251,24 @@ class Strassen {
     };
     RowGemm no_product;
     no_product.b = g_.b;
-    finish(product(5, col, cols), false, false, 0);
-    finish(product(6, col, cols), true, true, 1);
+    finish(product(5, piece), false, false, 0);
+    finish(product(6, piece), true, true, 1);
     finish(no_product, false, true, 2);
     finish(no_product, true, false, 3);
   }
 
-  // The operands of one of the products, in some columns.
-  RowGemm product(int sum, long col, long cols) const {
+  // The operands of one of the products.
+  RowGemm product(int sum, const Piece& piece) const {
     const long width = row_gemm_tile().cols, panel = half_depth_ * width;
     const auto panel_of = [&](int s, long first) { return g_.b + (sums * (first / width) + s) * panel; };
     RowGemm g;
-    g.a = a_sums_ + sum * upper_ * stride_;
+    g.a = a_sums_ + (sum * upper_ + piece.pair) * stride_;
     g.a_rows.x_stride = stride_;
     g.run_length = half_depth_;
-    g.b = panel_of(sum, col);
+    g.b = panel_of(sum, piece.col);
     g.b_row_stride = width;
     g.b_panel_stride = sums * panel;
-    g.next_b = sum + 1 < sums ? panel_of(sum + 1, col) : panel_of(0, col + cols);
+    g.next_b = sum + 1 < sums ? panel_of(sum + 1, piece.col) : panel_of(0, piece.col + piece.cols);
     g.schedule = g_.schedule;
     g.schedule.outer = Schedule::Outer::columns;
     return g;
@@ -263,7 +283,9 @@ class Strassen {
   long half_depth_;
   long right_;   // the first column of the right half
   long stride_;  // of sums of A
-  long upper_;   // rows of the upper half of a block
+  long most_upper_;
+  long first_ = 0, rows_ = 0;  // of the block
+  long upper_ = 0;             // rows of its upper half
   const float* col_unscale_;
   float* a_sums_;
   float* products_;  // of each thread
