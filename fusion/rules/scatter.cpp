@@ -25,9 +25,8 @@ Ref front_of(const Ref& x, std::size_t axis, const Dim& size) {
 Rule scatter_of_covered() {
   static const auto cut = [](const Match& m) {
     const Shape& indices = m["indices"]->shape();
-    return std::array{
-        cut_axes(m["x"]->shape(), indices, static_cast<std::size_t>(m.op<Scatter>().axis)),
-        cut_axes(m["src"]->shape(), indices, indices.size())};
+    return std::array{cut_axes(m["x"]->shape(), indices, static_cast<std::size_t>(m.op<Scatter>().axis)),
+                      cut_axes(m["src"]->shape(), indices, indices.size())};
   };
   return {.name = "scatter_of_covered",
           .patterns = {op<Scatter>(hole("x"), hole("indices"), hole("src"))},

@@ -87,8 +87,7 @@ void begin_part(const Scatter& s, const Part& part) {
       std::memcpy(to, x + first, elements * sizeof(T));
   };
   const long first_row = part.outer * s.extent, last_row = part.end * s.extent;
-  if (part.last - part.first == s.inner)
-    return bring(first_row * s.inner, (last_row - first_row) * s.inner);
+  if (part.last - part.first == s.inner) return bring(first_row * s.inner, (last_row - first_row) * s.inner);
   for (long r = first_row; r < last_row; ++r) bring(r * s.inner + part.first, part.last - part.first);
 }
 
@@ -141,7 +140,8 @@ template <class Join, class T, class Index>
 long scatter_number(const Scatter& s, const Index* indices, T number, T* out) {
   if constexpr (std::is_integral_v<T> && std::is_same_v<Join, Joined<T, Reduce::sum>>)
     if (is_counted(s)) return add_counted(s, indices, number, out);
-  return scatter_elements<Join>(s, indices, [=](long) { return number; }, out);
+  return scatter_elements<Join>(
+      s, indices, [=](long) { return number; }, out);
 }
 
 /// The slabs of a part that have one column.
@@ -152,10 +152,9 @@ void scatter_columns(const Scatter& s, const Part& part, FirstBad& bad) {
   T* out = static_cast<T*>(s.out) + part.outer * s.extent;
   const long step = s.src_strides[1];
   for (long o = part.outer; o < part.end; ++o) {
-    const long wrong =
-        step == 0 && s.count > 0
-            ? scatter_number<Join>(s, indices, *src, out)
-            : scatter_elements<Join>(s, indices, [=](long e) { return src[e * step]; }, out);
+    const long wrong = step == 0 && s.count > 0 ? scatter_number<Join>(s, indices, *src, out)
+                                                : scatter_elements<Join>(
+                                                      s, indices, [=](long e) { return src[e * step]; }, out);
     if (wrong >= 0) [[unlikely]]
       bad.report(o * s.count + wrong);
     indices += s.index_strides[0];

@@ -102,8 +102,8 @@ cpu::GatherSlices slices_of(const Index& dims, const Index& table, const Index& 
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (dims[d] == 1) continue;
     const std::size_t last = g.rank - 1;
-    const bool merges = g.rank > 0 && g.table_strides[last] == table[d] * dims[d] &&
-                        g.out_strides[last] == out[d] * dims[d];
+    const bool merges =
+        g.rank > 0 && g.table_strides[last] == table[d] * dims[d] && g.out_strides[last] == out[d] * dims[d];
     const std::size_t at = merges ? last : g.rank++;
     g.dims[at] = merges ? g.dims[at] * dims[d] : dims[d];
     g.table_strides[at] = table[d];
@@ -147,7 +147,8 @@ void emit_where_it_lies(Planner& planner, const Node& node, const IndexedRows& r
   planner.emit(std::move(step), node, {x, offsets}, {out});
 }
 
-// By an index for each of several axes: of a table that is copied where its rows do not lie so, or as it lies.
+// By an index for each of several axes: of a table that is copied where its rows do not lie so, or as it
+// lies.
 std::vector<Candidate> lower_index(const Planner& planner, const Group& group) {
   const Node& node = group.node();
   const auto* op = node.as<IndexAt>();
@@ -164,13 +165,12 @@ std::vector<Candidate> lower_index(const Planner& planner, const Group& group) {
   const Work work{.bytes = 2 * bytes_of(node.output()->type()) + static_cast<double>(8 * call.count)};
   const double places = estimate_numbers_of_rows(planner, *rows);
   std::vector<Candidate> found;
-  found.push_back({{.kernel = "gather",
-                    .work = work,
-                    .seconds = copies + places + planner.estimate(0, work.bytes)},
-                   [=](Planner& p, const Group& g) {
-                     const PlannedTensor table = p.dense(rows->x, rows->order).permute(rows->order);
-                     emit(p, g.node(), call, table, numbers_of_rows(p, *rows));
-                   }});
+  found.push_back(
+      {{.kernel = "gather", .work = work, .seconds = copies + places + planner.estimate(0, work.bytes)},
+       [=](Planner& p, const Group& g) {
+         const PlannedTensor table = p.dense(rows->x, rows->order).permute(rows->order);
+         emit(p, g.node(), call, table, numbers_of_rows(p, *rows));
+       }});
   if (copies == 0 || rows->x->rank() - op->axes.size() > cpu::GatherSlices::max_rank) return found;
   constexpr double operations = 100;  // of a product, in the time that an element takes
   const auto elements = static_cast<double>(numel(node.output()->shape()).value());
