@@ -97,6 +97,17 @@ const Value* reshaped_alone(const Value* v, const Value* other) {
                                                                                    : nullptr;
 }
 
+/// Does it write to many single elements along the last axis? Pairs would be short rows, which take longer.
+bool writes_elements(const Node& n) {
+  const IndexPut* put = n.as<IndexPut>();
+  const IndexAdd* add = n.as<IndexAdd>();
+  if (!put && !add) return false;
+  const Value &x = *n.input(0), &written = *n.input(put ? 1 : 2);
+  const auto last = static_cast<std::int64_t>(x.rank()) - 1;
+  return (put ? put->axes.back() : add->axis) == last &&
+         !known_less(numel(written.shape()) * 4, numel(x.shape())).value_or(false);
+}
+
 /// Are these the same function of two parts of the same values?
 bool are_alike(const Value* a, const Value* b, int most_deep = 32) {
   if (parted(a, b)) return true;
@@ -107,7 +118,8 @@ bool are_alike(const Value* a, const Value* b, int most_deep = 32) {
   const Node *f = a->node(), *g = b->node();
   if (!f || !g || a == b || most_deep == 0 || a->type() != b->type() || !(f->op() == g->op()) ||
       f->num_outputs() != 1 || a->uses().size() != 1 || b->uses().size() != 1 || f->inputs().empty() ||
-      f->inputs().size() != g->inputs().size() || !with_axis_behind(f->op(), f->input()->rank()))
+      f->inputs().size() != g->inputs().size() || !with_axis_behind(f->op(), f->input()->rank()) ||
+      writes_elements(*f))
     return false;
   bool any = false;
   for (std::size_t i = 0; i < f->inputs().size(); ++i) {

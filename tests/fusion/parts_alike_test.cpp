@@ -27,7 +27,8 @@ std::string parts(const std::string& body, const std::string& shape = "N,4") {
 }
 std::string pairs(const std::string& body) {
   return fmt::format(
-      "graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %j: i64[3], %s: f32[N,4]) {{\n{}  return %r\n}}\n", body);
+      "graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %j: i64[3], %s: f32[N,4]) {{\n{}  return %r\n}}\n",
+      body);
 }
 
 TEST(PartsAlike, ArePairs) {
