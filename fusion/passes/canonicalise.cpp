@@ -251,6 +251,7 @@ const std::vector<Rule>& canonical_rules() {
       index_of_everything(),
       index_select_of_everything(),
       index_put_to_index_add(),
+      scatter_of_covered(),
       scatter_to_index_add(),
   };
   return list;

@@ -4,7 +4,9 @@
 #include <unordered_set>
 
 #include "fusion/passes.h"
+#include "ir/ops/arithmetic.h"
 #include "ir/ops/axis_maps.h"
+#include "ir/ops/cast.h"
 #include "ir/ops/rules.h"
 #include "ir/ops/slices_by_index.h"
 #include "ir/outline.h"
@@ -72,11 +74,12 @@ class Grouper {
       if (follows_from_known(*n)) known_.insert(n.get());
     }
     for (const auto& n : rewriter_.region().nodes()) location(*n);
+    for (std::size_t g = 0; g < groups_.size(); ++g) widen_again(g);
     for (Group& g : groups_) finish(g);
   }
 
  private:
-  static constexpr std::string_view rule = "loop";
+  static constexpr std::string_view rule = "loop", again_rule = "widened_again";
 
   /// Is it computed from weights and sizes alone? The planner does that once.
   bool follows_from_known(const Node& n) const {
@@ -165,6 +168,81 @@ class Grouper {
     return it == group_of_.end() ? static_cast<std::size_t>(-1) : it->second;
   }
 
+  /// Is it computed, by a few light operators, from elements that are shorter than its own?
+  bool widens(const Node& n, std::size_t group, int most_deep = 2) const {
+    const Op& op = n.op();
+    if (most_deep == 0 || !(op.is<Cast>() || op.is<Add>() || op.is<Sub>() || op.is<Mul>())) return false;
+    const Value& out = *n.output();
+    int read = 0;
+    for (const Value* v : n.inputs()) {
+      const bool is_member = v->node() && group_index(v->node()) == group;
+      if (v->shape() != out.shape()) {
+        if (is_member) return false;
+      } else if (++read > 1 || !(is_member ? widens(*v->node(), group, most_deep - 1)
+                                           : size_of(v->dtype()) < size_of(out.dtype()))) {
+        return false;
+      }
+    }
+    return read == 1;
+  }
+
+  /// The other groups that read the result; nullopt where something reads it otherwise than by its elements.
+  std::optional<std::vector<std::size_t>> readers(const Node& n, std::size_t group) const {
+    std::vector<std::size_t> found;
+    for (const Use& u : n.output()->uses()) {
+      const std::size_t reader = u.node ? group_index(u.node) : static_cast<std::size_t>(-1);
+      if (reader == static_cast<std::size_t>(-1) || gathers(*u.node) ||
+          groups_[reader].space != n.output()->shape())
+        return std::nullopt;
+      if (reader != group && std::find(found.begin(), found.end(), reader) == found.end())
+        found.push_back(reader);
+    }
+    return found;
+  }
+
+  /// A copy of a node of one group, and of those of its group that it reads, at the head of another group.
+  Value* again(Node& n, std::size_t group, std::size_t reader, Node* before) {
+    std::vector<Value*> inputs;
+    std::vector<Node*>& members = groups_[reader].members;
+    std::size_t head = 0;
+    for (Value* v : n.inputs()) {
+      const std::size_t count = members.size();
+      const bool is_member = v->node() && group_index(v->node()) == group;
+      inputs.push_back(is_member ? again(*v->node(), group, reader, before) : v);
+      head += members.size() - count;
+    }
+    Node* copy = rewriter_.region().insert(n.op(), std::move(inputs), before, n.source);
+    members.insert(members.begin() + static_cast<std::ptrdiff_t>(head), copy);
+    group_of_[copy] = reader;
+    position_[copy] = position_.at(&n);
+    return copy->output();
+  }
+
+  /// What widens short elements is computed by each group that reads it: that takes less time than memory for
+  /// the longer ones.
+  void widen_again(std::size_t group) {
+    const std::vector<Node*> members = groups_[group].members;
+    for (Node* n : members) {
+      if (!widens(*n, group)) continue;
+      const auto others = readers(*n, group);
+      const bool is_read_here =
+          std::any_of(n->output()->uses().begin(), n->output()->uses().end(),
+                      [&](const Use& u) { return u.node && group_index(u.node) == group; });
+      if (!others || others->empty() || !is_read_here) continue;
+      const bool fit = std::all_of(others->begin(), others->end(), [&](std::size_t reader) {
+        return groups_[reader].members.size() + 2 <= max_loop_group;
+      });
+      if (!fit || !rewriter_.allowed(again_rule, *n)) continue;
+      for (const std::size_t reader : *others) {
+        Value* copy = again(*n, group, reader, n);
+        const auto uses = n->output()->uses();
+        for (const Use& u : uses)
+          if (group_index(u.node) == reader) u.node->set_input(u.index, copy);
+        rewriter_.record(again_rule, n->source, copy->node());
+      }
+    }
+  }
+
   void finish(const Group& g) {
     if (g.members.size() <= 1 || !rewriter_.allowed(rule, *g.members.back())) return;
     const Node* fused = outline(g.members);
@@ -182,7 +260,7 @@ class Grouper {
 
 Pass fuse_loops() {
   return {.name = "fuse_loops",
-          .rules = {"loop"},
+          .rules = {"loop", "widened_again"},
           .run = [](Rewriter& rewriter) { Grouper(rewriter).run(); },
           .groups = true};
 }

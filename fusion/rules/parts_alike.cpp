@@ -1,10 +1,12 @@
 // Pairs of numbers, as the parts of complex ones, that one function computes part by part:
-//   concat(reshape(f(x[..., 0])), reshape(f(x[..., 1]))) = f(x)
-// f: pointwise operators and movements, whose other operands both parts share.
+//   concat(f(x[..., 0]), f(x[..., 1])) = f(x)
+// f: pointwise operators and movements, whose other operands both parts share; a part alone may be negated,
+// as that of a conjugate is.
 #include <cstring>
 #include <optional>
 
 #include "fusion/rules/rules.h"
+#include "ir/ops/arithmetic.h"
 #include "ir/ops/functions.h"
 #include "ir/ops/index.h"
 #include "ir/ops/shape.h"
@@ -12,22 +14,30 @@
 namespace tenon {
 namespace {
 
-/// x where a is x[..., 0] and b is x[..., 1] of two; null where they are not.
-Value* parted(const Value* a, const Value* b) {
-  const auto part = [](const Value* v, std::int64_t place) -> Value* {
-    if (!v->node() || !v->node()->is<Reshape>()) return nullptr;
-    const Node* cut = v->node()->input()->node();
-    const Slice* slice = cut ? cut->as<Slice>() : nullptr;
-    if (!slice || slice->step != 1 || slice->start != Dim(place) || slice->end != Dim(place + 1))
-      return nullptr;
-    Value* x = cut->input();
-    Shape pairs = v->shape();
-    pairs.emplace_back(2);
-    return x->shape() == pairs && slice->axis == static_cast<std::int64_t>(v->rank()) ? x : nullptr;
-  };
-  Value* x = part(a, 0);
-  return x && x == part(b, 1) ? x : nullptr;
+/// x where the value is x[..., place] of two, in some shape; else null.
+Value* whole_of(const Value* v, std::int64_t place) {
+  const Node* cut = v->node();
+  if (cut && cut->is<Reshape>()) cut = cut->input()->node();
+  const Slice* slice = cut ? cut->as<Slice>() : nullptr;
+  if (!slice || slice->step != 1 || slice->start != Dim(place) || slice->end != Dim(place + 1))
+    return nullptr;
+  Value* x = cut->input();
+  const bool is_last = slice->axis + 1 == static_cast<std::int64_t>(x->rank());
+  return is_last && x->shape().back() == Dim(2) ? x : nullptr;
 }
+/// x where these are its two parts; else null.
+Value* parted(const Value* a, const Value* b) {
+  Value* x = whole_of(a, 0);
+  return x && x == whole_of(b, 1) ? x : nullptr;
+}
+
+/// A value's shape with two elements of each: of its pairs.
+Shape pairs_of(const Shape& shape) {
+  Shape pairs = shape;
+  pairs.emplace_back(2);
+  return pairs;
+}
+Ref shaped(const Ref& x, const Shape& shape) { return Shape(x.shape()) == shape ? x : reshape(x, shape); }
 
 /// The same value, or the same number.
 bool is_same(const Value* a, const Value* b) {
@@ -40,7 +50,9 @@ bool is_same(const Value* a, const Value* b) {
 
 /// Movements of the elements along axes that are there, as they are with one axis more.
 std::optional<Op> with_axis_behind(const Op& op, std::size_t rank) {
-  if (op.is_pointwise() || op.is<Slice>() || op.is<IndexSelect>() || op.is<Concat>()) return op;
+  if (op.is_pointwise() || op.is<Slice>() || op.is<Flip>() || op.is<Concat>() || op.is<IndexSelect>() ||
+      op.is<IndexAt>() || op.is<IndexPut>() || op.is<IndexAdd>())
+    return op;
   if (const auto* permute = op.as<Permute>()) {
     Permute wider = *permute;
     wider.axes.push_back(static_cast<std::int64_t>(rank));
@@ -48,12 +60,12 @@ std::optional<Op> with_axis_behind(const Op& op, std::size_t rank) {
   }
   if (const auto* moved = op.as<Reshape>()) {
     Reshape wider = *moved;
-    wider.shape.emplace_back(2);
+    wider.shape = pairs_of(wider.shape);
     return wider;
   }
   if (const auto* stretched = op.as<Expand>()) {
     Expand wider = *stretched;
-    wider.shape.emplace_back(2);
+    wider.shape = pairs_of(wider.shape);
     return wider;
   }
   if (const auto* padded = op.as<Pad>()) {
@@ -65,20 +77,57 @@ std::optional<Op> with_axis_behind(const Op& op, std::size_t rank) {
   return std::nullopt;
 }
 
+/// Does an operand hold elements that the operator moves? The others say where.
+bool is_moved(const Op& op, std::size_t operand) {
+  if (op.is<IndexPut>()) return operand < 2;
+  if (op.is<IndexAdd>()) return operand != 1;
+  return operand == 0 || op.is<Concat>();
+}
+
+/// What is negated where the other part is not; else null.
+const Value* negated_alone(const Value* v, const Value* other) {
+  const auto is_negated = [](const Value* x) { return x->node() && x->node()->is<Neg>(); };
+  return is_negated(v) && !is_negated(other) && v->uses().size() == 1 ? v->node()->input() : nullptr;
+}
+
+/// What is reshaped where the other part is none of a function's; else null.
+const Value* reshaped_alone(const Value* v, const Value* other) {
+  const bool is_part = whole_of(other, 0) || whole_of(other, 1);
+  return is_part && v->node() && v->node()->is<Reshape>() && v->uses().size() == 1 ? v->node()->input()
+                                                                                   : nullptr;
+}
+
+/// Does it write to many single elements along the last axis? Pairs would be short rows, which take longer.
+bool writes_elements(const Node& n) {
+  const IndexPut* put = n.as<IndexPut>();
+  const IndexAdd* add = n.as<IndexAdd>();
+  if (!put && !add) return false;
+  const Value &x = *n.input(0), &written = *n.input(put ? 1 : 2);
+  const auto last = static_cast<std::int64_t>(x.rank()) - 1;
+  return (put ? put->axes.back() : add->axis) == last &&
+         !known_less(numel(written.shape()) * 4, numel(x.shape())).value_or(false);
+}
+
 /// Are these the same function of two parts of the same values?
 bool are_alike(const Value* a, const Value* b, int most_deep = 32) {
   if (parted(a, b)) return true;
+  if (const Value* x = negated_alone(a, b)) return most_deep > 0 && are_alike(x, b, most_deep - 1);
+  if (const Value* y = negated_alone(b, a)) return most_deep > 0 && are_alike(a, y, most_deep - 1);
+  if (const Value* x = reshaped_alone(a, b)) return most_deep > 0 && are_alike(x, b, most_deep - 1);
+  if (const Value* y = reshaped_alone(b, a)) return most_deep > 0 && are_alike(a, y, most_deep - 1);
   const Node *f = a->node(), *g = b->node();
   if (!f || !g || a == b || most_deep == 0 || a->type() != b->type() || !(f->op() == g->op()) ||
       f->num_outputs() != 1 || a->uses().size() != 1 || b->uses().size() != 1 || f->inputs().empty() ||
-      f->inputs().size() != g->inputs().size() || !with_axis_behind(f->op(), f->input()->rank()))
+      f->inputs().size() != g->inputs().size() || !with_axis_behind(f->op(), f->input()->rank()) ||
+      writes_elements(*f))
     return false;
   bool any = false;
   for (std::size_t i = 0; i < f->inputs().size(); ++i) {
     const Value *x = f->input(i), *y = g->input(i);
-    const bool may_be_alike = f->op().is_pointwise() || f->is<Concat>() || i == 0;
-    const bool must_be_alike = !f->op().is_pointwise() && may_be_alike;
-    const bool alike = may_be_alike && are_alike(x, y, most_deep - 1);
+    const bool is_pointwise = f->op().is_pointwise();
+    const bool may_be_alike = is_pointwise || is_moved(f->op(), i),
+               must_be_alike = !is_pointwise && may_be_alike;
+    const bool alike = may_be_alike && x->shape() == y->shape() && are_alike(x, y, most_deep - 1);
     if (!alike && (must_be_alike || !is_same(x, y))) return false;
     any = any || alike;
   }
@@ -87,12 +136,20 @@ bool are_alike(const Value* a, const Value* b, int most_deep = 32) {
 
 /// What both parts are: the function of the pairs.
 Ref joined(const Value* a, const Value* b, const InsertionPoint& point) {
-  if (Value* x = parted(a, b)) return {x, point};
+  if (Value* x = parted(a, b)) return shaped({x, point}, pairs_of(a->shape()));
+  const auto by_signs = [&](const Value* x, const Value* y, double re, double im) {
+    const Ref signs[] = {full({1}, re, a->dtype(), point), full({1}, im, a->dtype(), point)};
+    return joined(x, y, point) * concat(signs, 0);
+  };
+  if (const Value* x = negated_alone(a, b)) return by_signs(x, b, -1, 1);
+  if (const Value* y = negated_alone(b, a)) return by_signs(a, y, 1, -1);
+  if (const Value* x = reshaped_alone(a, b)) return shaped(joined(x, b, point), pairs_of(a->shape()));
+  if (const Value* y = reshaped_alone(b, a)) return shaped(joined(a, y, point), pairs_of(b->shape()));
   const Node& f = *a->node();
   std::vector<Ref> operands;
   for (std::size_t i = 0; i < f.inputs().size(); ++i) {
     Value *x = f.input(i), *y = b->node()->input(i);
-    if (are_alike(x, y)) {
+    if (x->shape() == y->shape() && are_alike(x, y)) {
       operands.push_back(joined(x, y, point));
       continue;
     }
@@ -107,28 +164,23 @@ Ref joined(const Value* a, const Value* b, const InsertionPoint& point) {
   return tenon::apply(*with_axis_behind(f.op(), f.input()->rank()), operands);
 }
 
-/// The part of which the value is one element of the last axis; null: of none.
-const Value* part_of(const Value* v) {
-  if (!v->node() || !v->node()->is<Reshape>() || v->rank() == 0 || v->shape().back() != Dim(1))
-    return nullptr;
-  const Value* part = v->node()->input();
-  return Shape(v->shape().begin(), v->shape().end() - 1) == part->shape() ? part : nullptr;
-}
-
 }  // namespace
 
 Rule parts_alike() {
-  return {
-      .name = "parts_alike",
-      .patterns = {op<Concat>(hole("a"), hole("b"))},
-      .when =
-          [](const Match& m) {
-            const Value *a = part_of(m["a"]), *b = part_of(m["b"]);
-            const bool is_last = m.op<Concat>().axis + 1 == static_cast<std::int64_t>(m["a"]->rank());
-            return a && b && is_last && are_alike(a, b);
-          },
-      .build = [](const Match& m,
-                  const InsertionPoint& point) { return joined(part_of(m["a"]), part_of(m["b"]), point); }};
+  return {.name = "parts_alike",
+          .patterns = {op<Concat>(hole("a"), hole("b"))},
+          .when =
+              [](const Match& m) {
+                const Value *a = m["a"], *b = m["b"];
+                const bool is_last = m.op<Concat>().axis + 1 == static_cast<std::int64_t>(a->rank());
+                return is_last && a->shape().back() == Dim(1) && b->shape().back() == Dim(1) &&
+                       are_alike(a, b);
+              },
+          .build =
+              [](const Match& m, const InsertionPoint& point) {
+                const Shape& part = m["a"]->shape();
+                return shaped(joined(m["a"], m["b"], point), pairs_of(Shape(part.begin(), part.end() - 1)));
+              }};
 }
 
 }  // namespace tenon

@@ -55,6 +55,7 @@ Rule index_of_everything();
 Rule index_select_of_everything();
 Rule index_put_to_index_add();
 Rule scatter_to_index_add();
+Rule scatter_of_covered();
 /// Not a Rule: the operator has two results.
 void drop_pool_indices(Rewriter&);
 

@@ -31,6 +31,22 @@ struct GatherRows {
 /// said.
 long gather_rows(const GatherRows& gather, ThreadPool& pool);
 
+/// Slices of a table, read where they lie: out[i][s...] = table[offsets[i] + s...]. Strides count elements.
+struct GatherSlices {
+  static constexpr std::size_t max_rank = 8;
+  using Dims = std::array<long, max_rank>;
+  std::size_t rank = 0;  // of a slice; 0: one element
+  Dims dims = {}, table_strides = {}, out_strides = {};
+  long count = 0;
+  long out_stride = 0;                    // from a slice to the next one
+  const std::int64_t* offsets = nullptr;  // one outside [least, largest] reads the least
+  long least = 0, largest = 0;
+  std::size_t element_size = 4;  // 1, 2, 4, 8 or 16
+  const void* table = nullptr;
+  void* out = nullptr;
+};
+void gather_slices(const GatherSlices& gather, ThreadPool& pool);
+
 /// torch.gather, ONNX GatherElements: out[i] = table[i with i[dim] replaced by indices[i]] over the index
 /// tensor's dims. Strides count elements.
 struct GatherAlong {

@@ -1,5 +1,6 @@
 // Which of some keys has a rank in their order: halves their range until it holds one key. Built once per
 // ISA.
+#include "kernels/cpu/short_keys.h"
 #include "kernels/cpu/simd_lanes.h"
 #include "kernels/cpu/sort_keys.h"
 
@@ -37,11 +38,13 @@ TENON_INLINE Split<Key> split_at(Key middle, const Key* keys, long n) {
 }
 
 template <class Key>
-TENON_INLINE long place_of_rank(const Key* keys, long n, long rank) {
+TENON_INLINE long place_of_rank(Key* keys, long n, long rank) {
+  const long whole = blocks_of(n) * keys_of_block;
+  for (long i = n; i < whole; ++i) keys[i] = ~Key{0};
   const auto at = static_cast<Key>(rank);
   Key low = 0, high = ~Key{0}, before = 0;  // keys below the lowest
   while (low < high) {
-    const Split<Key> split = split_at<Key>(low + (high - low) / 2, keys, n);
+    const Split<Key> split = split_at<Key>(low + (high - low) / 2, keys, whole);
     if (split.count > at)
       high = split.below;
     else
@@ -62,7 +65,12 @@ TENON_INLINE long place_of_rank(const Key* keys, long n, long rank) {
 
 }  // namespace
 
-long place_of_rank_32(const std::uint32_t* keys, long n, long rank) { return place_of_rank(keys, n, rank); }
-long place_of_rank_64(const std::uint64_t* keys, long n, long rank) { return place_of_rank(keys, n, rank); }
+long place_of_rank_32(std::uint32_t* keys, long n, long rank) { return place_of_rank(keys, n, rank); }
+long place_of_rank_64(std::uint64_t* keys, long n, long rank) {
+  auto* const distances = reinterpret_cast<std::uint32_t*>(keys);
+  if (!shorten(keys, n, distances)) return place_of_rank(keys, n, rank);
+  asm volatile("" ::: "memory");  // the same memory holds another type from here on
+  return place_of_rank(distances, n, rank);
+}
 
 }  // namespace tenon::cpu::TENON_ISA

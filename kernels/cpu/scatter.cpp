@@ -13,10 +13,10 @@
 namespace tenon::cpu {
 namespace {
 
-/// The columns [first, last) of the inner dim, at one place of the outer one. `counts`: room for one of each
-/// element, where sums are averaged.
+/// The columns [first, last) of the inner dim, at the places [outer, end) of the outer one: several where
+/// columns are whole. `counts`: room for one of each element of a place, where sums are averaged.
 struct Part {
-  long outer, first, last;
+  long outer, end, first, last;
   long* counts;
 };
 
@@ -74,21 +74,21 @@ void fill(T* to, T number, std::size_t count) {
     std::fill_n(to, count, number);
 }
 
-/// The columns of a part as they are before anything is written; `slab` is the first element at its outer
-/// place.
+/// The columns of a part as they are before anything is written.
 template <class T>
-void begin_part(const Scatter& s, const Part& part, long slab) {
+void begin_part(const Scatter& s, const Part& part) {
   const auto* const x = static_cast<const T*>(s.x);
   const auto bring = [&](long first, long count) {
-    T* const to = static_cast<T*>(s.out) + slab + first;
+    T* const to = static_cast<T*>(s.out) + first;
     const auto elements = static_cast<std::size_t>(count);
     if (s.x_is_one)
       fill(to, *x, elements);
     else
-      std::memcpy(to, x + slab + first, elements * sizeof(T));
+      std::memcpy(to, x + first, elements * sizeof(T));
   };
-  if (part.last - part.first == s.inner) return bring(0, s.extent * s.inner);
-  for (long r = 0; r < s.extent; ++r) bring(r * s.inner + part.first, part.last - part.first);
+  const long first_row = part.outer * s.extent, last_row = part.end * s.extent;
+  if (part.last - part.first == s.inner) return bring(first_row * s.inner, (last_row - first_row) * s.inner);
+  for (long r = first_row; r < last_row; ++r) bring(r * s.inner + part.first, part.last - part.first);
 }
 
 /// Adds one integer for each index, which it counts first, in several tables: where indices are often equal,
@@ -124,43 +124,53 @@ bool is_counted(const Scatter& s) {
          s.index_strides[1] == 1;
 }
 
+/// One column of elements; returns the first index that names no place, or -1.
+template <class Join, class T, class Index>
+long scatter_elements(const Scatter& s, const Index* indices, auto element, T* out) {
+  const long step = s.index_strides[1];
+  for (long e = 0; e < s.count; ++e) {
+    const std::uint64_t row = place_of(s, indices[e * step]);
+    if (!has_place(s, row)) [[unlikely]]
+      return e;
+    out[row] = Join::join(out[row], element(e));
+  }
+  return -1;
+}
+template <class Join, class T, class Index>
+long scatter_number(const Scatter& s, const Index* indices, T number, T* out) {
+  if constexpr (std::is_integral_v<T> && std::is_same_v<Join, Joined<T, Reduce::sum>>)
+    if (is_counted(s)) return add_counted(s, indices, number, out);
+  return scatter_elements<Join>(
+      s, indices, [=](long) { return number; }, out);
+}
+
+/// The slabs of a part that have one column.
 template <class T, class Index, class Join>
-void scatter_part(const Scatter& scatter, const Part& part, FirstBad& bad) {
-  const Scatter s = scatter;  // what is written may not lie here
-  const long slab = part.outer * s.extent * s.inner;
-  auto* const out = static_cast<T*>(s.out) + slab;
-  const auto* const src = static_cast<const T*>(s.src) + part.outer * s.src_strides[0];
-  const auto* const indices = static_cast<const Index*>(s.indices) + part.outer * s.index_strides[0];
-  begin_part<T>(s, part, slab);
+void scatter_columns(const Scatter& s, const Part& part, FirstBad& bad) {
+  const auto* indices = static_cast<const Index*>(s.indices) + part.outer * s.index_strides[0];
+  const auto* src = static_cast<const T*>(s.src) + part.outer * s.src_strides[0];
+  T* out = static_cast<T*>(s.out) + part.outer * s.extent;
+  const long step = s.src_strides[1];
+  for (long o = part.outer; o < part.end; ++o) {
+    const long wrong = step == 0 && s.count > 0 ? scatter_number<Join>(s, indices, *src, out)
+                                                : scatter_elements<Join>(
+                                                      s, indices, [=](long e) { return src[e * step]; }, out);
+    if (wrong >= 0) [[unlikely]]
+      bad.report(o * s.count + wrong);
+    indices += s.index_strides[0];
+    src += s.src_strides[0];
+    out += s.extent;
+  }
+}
+
+template <class T, class Index, class Join>
+void scatter_slab(const Scatter& s, const Part& part, long outer, FirstBad& bad) {
+  auto* const out = static_cast<T*>(s.out) + outer * s.extent * s.inner;
+  const auto* const src = static_cast<const T*>(s.src) + outer * s.src_strides[0];
+  const auto* const indices = static_cast<const Index*>(s.indices) + outer * s.index_strides[0];
   const auto inner = static_cast<std::uint64_t>(s.inner);
   const bool whole_rows = s.index_strides[2] == 0;  // one index for all columns
   const long run = whole_rows ? part.last - part.first : 1;
-  if (s.inner == 1 && s.include_self && s.src_strides[1] == 0 && s.count > 0) {
-    const Index* index = indices;
-    const T number = *src;
-    if constexpr (std::is_integral_v<T> && std::is_same_v<Join, Joined<T, Reduce::sum>>)
-      if (is_counted(s)) {
-        const long wrong = add_counted(s, indices, number, out);
-        return wrong < 0 ? void() : bad.report(part.outer * s.count + wrong);
-      }
-    for (long e = 0; e < s.count; ++e, index += s.index_strides[1]) {
-      const std::uint64_t row = place_of(s, *index);
-      if (!has_place(s, row)) [[unlikely]]
-        return bad.report(part.outer * s.count + e);
-      out[row] = Join::join(out[row], number);
-    }
-    return;
-  }
-  if (s.inner == 1 && s.include_self) {
-    const long step = s.index_strides[1], src_step = s.src_strides[1];
-    for (long e = 0; e < s.count; ++e) {
-      const std::uint64_t row = place_of(s, indices[e * step]);
-      if (!has_place(s, row)) [[unlikely]]
-        return bad.report(part.outer * s.count + e);
-      out[row] = Join::join(out[row], src[e * src_step]);
-    }
-    return;
-  }
   if (!whole_rows && s.include_self) {
     const auto [outer_step, step, column_step] = s.index_strides;
     const auto [outer_src_step, src_step, src_column_step] = s.src_strides;
@@ -168,7 +178,7 @@ void scatter_part(const Scatter& scatter, const Part& part, FirstBad& bad) {
       for (long i = part.first; i < part.last; ++i) {
         const std::uint64_t row = place_of(s, indices[e * step + i * column_step]);
         if (!has_place(s, row)) [[unlikely]]
-          return bad.report((part.outer * s.count + e) * s.inner + i);
+          return bad.report((outer * s.count + e) * s.inner + i);
         T& to = out[row * inner + static_cast<std::uint64_t>(i)];
         to = Join::join(to, src[e * src_step + i * src_column_step]);
       }
@@ -179,7 +189,7 @@ void scatter_part(const Scatter& scatter, const Part& part, FirstBad& bad) {
       for (long i = part.first; i < part.last; i += run) {
         const std::uint64_t row = place_of(s, indices[e * s.index_strides[1] + i * s.index_strides[2]]);
         if (!has_place(s, row)) [[unlikely]]
-          return bad.report((part.outer * s.count + e) * s.inner + i);
+          return bad.report((outer * s.count + e) * s.inner + i);
         visit(out + row * inner + i, src + e * s.src_strides[1] + i * s.src_strides[2]);
       }
     }
@@ -191,6 +201,14 @@ void scatter_part(const Scatter& scatter, const Part& part, FirstBad& bad) {
     return for_each_run([&](T* to, const T* from) { join(to, from, run); });
   }
   for_each_run([&](T* to, const T* from) { join_run<Join>(to, from, run, s.src_strides[2]); });
+}
+
+template <class T, class Index, class Join>
+void scatter_part(const Scatter& scatter, const Part& part, FirstBad& bad) {
+  const Scatter s = scatter;  // what is written may not lie here
+  begin_part<T>(s, part);
+  if (s.inner == 1 && s.include_self) return scatter_columns<T, Index, Join>(s, part, bad);
+  for (long o = part.outer; o < part.end; ++o) scatter_slab<T, Index, Join>(s, part, o, bad);
 }
 
 /// Towards minus infinity, of integers. Those that a double holds are divided so, which vectors can.
@@ -206,20 +224,20 @@ T mean_of(T total, long count) {
   }
 }
 
-/// Divides the sums of a part whose indices are known to be right. Where an index serves whole rows, so does
+/// Divides the sums of a slab whose indices are known to be right. Where an index serves whole rows, so does
 /// the count of its first column.
 template <class T, class Index>
-void average_part(const Scatter& s, const Part& part) {
+void average_slab(const Scatter& s, const Part& part, long outer) {
   const bool whole_rows = s.index_strides[2] == 0;
   const long width = part.last - part.first, counted = whole_rows ? 1 : width;
   std::fill_n(part.counts, s.extent * counted, s.include_self ? 1 : 0);
-  const auto* const indices = static_cast<const Index*>(s.indices) + part.outer * s.index_strides[0];
+  const auto* const indices = static_cast<const Index*>(s.indices) + outer * s.index_strides[0];
   for (long e = 0; e < s.count; ++e)
     for (long i = 0; i < counted; ++i) {
       const Index index = indices[e * s.index_strides[1] + (part.first + i) * s.index_strides[2]];
       ++part.counts[static_cast<long>(place_of(s, index)) * counted + i];
     }
-  auto* sums = static_cast<T*>(s.out) + part.outer * s.extent * s.inner + part.first;
+  auto* sums = static_cast<T*>(s.out) + outer * s.extent * s.inner + part.first;
   const long* counts = part.counts;
   for (long r = 0; r < s.extent; ++r, sums += s.inner, counts += counted) {
     if (whole_rows && *counts > 1) {
@@ -252,7 +270,8 @@ ScatterPart replacing_part(const Scatter& s) {
 template <class Index>
 void average(const Scatter& s, const Part& part) {
   dispatch_real(s.dtype, [&]<class T>(dtype_tag<T>) {
-    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) average_part<T, Index>(s, part);
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+      for (long o = part.outer; o < part.end; ++o) average_slab<T, Index>(s, part, o);
   });
 }
 
@@ -276,6 +295,11 @@ long parts_of_row(const Scatter& s, int threads) {
   constexpr long fewest_columns = 16;  // of a part: a line of the cache
   return std::clamp<long>(s.inner / fewest_columns, 1, threads);
 }
+/// So many that the call of a part is little beside its work.
+long slabs_together(const Scatter& s) {
+  constexpr long elements = 4096;
+  return std::max(1L, elements / std::max(1L, (s.extent + s.count) * s.inner));
+}
 /// Those of a part.
 long most_counts(const Scatter& s, int threads) {
   const long parts = parts_of_row(s, threads);
@@ -290,12 +314,13 @@ std::size_t scatter_scratch_size(const Scatter& s, int threads) {
 
 long scatter(const Scatter& s, void* scratch, ThreadPool& pool) {
   const long parts = parts_of_row(s, pool.threads()), counts = most_counts(s, pool.threads());
+  const long together = parts == 1 ? slabs_together(s) : 1;
   const Parts work = parts_of(s);
   FirstBad bad;
-  pool.parallel_for(s.outer * parts, [&](long part, int worker) {
-    const long column = part % parts;
-    const Part columns{part / parts, s.inner * column / parts, s.inner * (column + 1) / parts,
-                       static_cast<long*>(scratch) + worker * counts};
+  pool.parallel_for((s.outer + together - 1) / together * parts, [&](long part, int worker) {
+    const long column = part % parts, first = part / parts * together;
+    const Part columns{first, std::min(s.outer, first + together), s.inner * column / parts,
+                       s.inner * (column + 1) / parts, static_cast<long*>(scratch) + worker * counts};
     work.run(s, columns, bad);
     if (s.averages && bad.result() < 0) work.divide(s, columns);
   });

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -73,8 +74,15 @@ long first_keys(std::uint64_t* keys, long n, long k, std::int64_t* places) {
   return first_keys_64(keys, n, k, places);
 }
 
-long place_of_rank(const std::uint32_t* keys, long n, long rank) { return place_of_rank_32(keys, n, rank); }
-long place_of_rank(const std::uint64_t* keys, long n, long rank) { return place_of_rank_64(keys, n, rank); }
+long place_of_rank(std::uint32_t* keys, long n, long rank) { return place_of_rank_32(keys, n, rank); }
+long place_of_rank(std::uint64_t* keys, long n, long rank) { return place_of_rank_64(keys, n, rank); }
+
+bool order_of_few(const std::uint32_t* keys, long n, long k, std::int64_t* places) {
+  return order_of_few_32(keys, n, k, places);
+}
+bool order_of_few(const std::uint64_t* keys, long n, long k, std::int64_t* places) {
+  return order_of_few_64(keys, n, k, places);
+}
 
 template <class Key>
 class LineSorter {
@@ -146,10 +154,9 @@ class LineSorter {
   }
 
   void take_one(long line) {
-    const long n = read_keys(0, s_.length), whole = blocks_of(n) * keys_of_block;
-    std::fill(keys_ + n, keys_ + whole, ~Key{0});
+    const long n = read_keys(0, s_.length);
     const long rank = s_.ranks ? std::clamp<long>(s_.ranks[line], 0, s_.k - 1) : s_.k - 1;
-    const long place = place_of_rank(keys_, whole, rank);
+    const long place = place_of_rank(keys_, n, rank);
     places_[rank] = place;
     const std::size_t size = size_of(s_.dtype);
     std::memcpy(static_cast<std::byte*>(s_.values) + static_cast<std::size_t>(line * s_.k + rank) * size,
@@ -171,44 +178,66 @@ class LineSorter {
     }
   }
 
+  /// Integers of 64 bits are mostly numbers of a few: their distances from the least one are short keys.
+  struct Near {
+    Key least;
+    int bits;
+  };
+  std::optional<Near> near_keys() {
+    if (sizeof(Key) < 8 || is_float(s_.dtype)) return std::nullopt;
+    Key least = ~Key{0}, largest = 0;
+    for (long first = 0; first < s_.length; first += keys_at_once) {
+      const long n = read_keys(first);
+      for (long i = 0; i < n; ++i) least = std::min(least, keys_[i]), largest = std::max(largest, keys_[i]);
+    }
+    if (largest - least > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+    return Near{least, static_cast<int>(std::bit_width(largest - least))};
+  }
+  Entries<std::uint64_t> near_entries(const Near& near) {
+    auto* const entries = reinterpret_cast<std::uint64_t*>(entries_);
+    for (long first = 0; first < s_.length; first += keys_at_once) {
+      const long n = read_keys(first);
+      for (long i = 0; i < n; ++i)
+        entries[first + i] =
+            static_cast<std::uint64_t>(keys_[i] - near.least) << 32 | static_cast<std::uint64_t>(first + i);
+    }
+    return {entries, entries + s_.length, s_.length};
+  }
+
   void find_mode() {
-    read_entries();
-    Entry* const end = entries_ + s_.length;
+    struct Pair {
+      Key key;
+      Key place;
+    };
+    static_assert(sizeof(Pair) == sizeof(Entry));
+    Pair *const begin = reinterpret_cast<Pair*>(entries_), *const end = begin + s_.length;
+    for (long first = 0; first < s_.length; first += keys_at_once) {
+      const long n = read_keys(first);
+      for (long i = 0; i < n; ++i) begin[first + i] = {keys_[i], static_cast<Key>(first + i)};
+    }
     constexpr Key nan = ~Key{0};
-    const auto is_nan = [&](Entry e) { return is_float(s_.dtype) && key_of(e) == nan; };
-    if (std::any_of(entries_, end, is_nan))
-      std::sort(entries_, end);
+    const bool has_nan = is_float(s_.dtype) && std::any_of(begin, end, [](Pair p) { return p.key == nan; });
+    if (has_nan)
+      std::sort(begin, end, [](const Pair& a, const Pair& b) {
+        return a.key < b.key || (a.key == b.key && a.place < b.place);
+      });
     else
-      std::sort(entries_, end, [](Entry a, Entry b) { return key_of(a) < key_of(b); });
+      std::sort(begin, end, [](const Pair& a, const Pair& b) { return a.key < b.key; });
     long most = 0, run = 0;
-    for (const Entry* e = entries_; e != end; ++e) {
-      run = run > 0 && key_of(e[0]) == key_of(e[-1]) && !is_nan(*e) ? run + 1 : 1;
+    for (const Pair* p = begin; p != end; ++p) {
+      const bool goes_on = run > 0 && p[0].key == p[-1].key && !(has_nan && p->key == nan);
+      run = goes_on ? run + 1 : 1;
       if (run <= most) continue;
       most = run;
-      places_[0] = static_cast<std::int64_t>(static_cast<Key>(*e));
+      places_[0] = static_cast<std::int64_t>(p->place);
     }
   }
 
   void take_whole() {
-    if constexpr (sizeof(Key) == 8)
-      if (!is_float(s_.dtype)) {
-        const auto [least, largest] = range_of_keys();
-        if (largest - least <= std::numeric_limits<std::uint32_t>::max()) return take_near(least, largest);
-      }
+    if (s_.sorted && s_.length <= keys_at_once && order_of_few(keys_, read_keys(0), s_.k, places_)) return;
+    if (const auto near = near_keys()) return take_in_order(near_entries(*near), near->bits);
     read_entries();
     take_in_order(Entries<Entry>{entries_, others_, s_.length}, key_bits);
-  }
-
-  /// Integers of 64 bits are mostly numbers of a few: their distances from the least one are short keys.
-  void take_near(Key least, Key largest) {
-    auto* const near = reinterpret_cast<std::uint64_t*>(entries_);
-    for (long first = 0; first < s_.length; first += keys_at_once) {
-      const long n = read_keys(first);
-      for (long i = 0; i < n; ++i)
-        near[first + i] =
-            static_cast<std::uint64_t>(keys_[i] - least) << 32 | static_cast<std::uint64_t>(first + i);
-    }
-    take_in_order(Entries<std::uint64_t>{near, near + s_.length, s_.length}, std::bit_width(largest - least));
   }
 
   template <class E>
@@ -223,15 +252,6 @@ class LineSorter {
       using Place = std::conditional_t<sizeof(E) == 8, std::uint32_t, std::int64_t>;
       places_[i] = static_cast<std::int64_t>(static_cast<Place>(entries.at[i]));
     }
-  }
-
-  std::pair<Key, Key> range_of_keys() {
-    Key least = ~Key{0}, largest = 0;
-    for (long first = 0; first < s_.length; first += keys_at_once) {
-      const long n = read_keys(first);
-      for (long i = 0; i < n; ++i) least = std::min(least, keys_[i]), largest = std::max(largest, keys_[i]);
-    }
-    return {least, largest};
   }
 
   void write(long line) const {

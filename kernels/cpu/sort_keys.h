@@ -30,11 +30,17 @@ TENON_PER_ISA(FirstKeys32, first_keys_32, first_keys_32)
 using FirstKeys64 = long(std::uint64_t* keys, long n, long k, std::int64_t* places);
 TENON_PER_ISA(FirstKeys64, first_keys_64, first_keys_64)
 
-/// The place of the key that has a rank, counted from 0, in the order of n keys, a multiple of keys_of_block;
-/// equal keys keep their order.
-using PlaceOfRank32 = long(const std::uint32_t* keys, long n, long rank);
+/// The places of the first k of n keys in order; false, and none, where they are more than a few vectors.
+using OrderOfFew32 = bool(const std::uint32_t* keys, long n, long k, std::int64_t* places);
+TENON_PER_ISA(OrderOfFew32, order_of_few_32, order_of_few_32)
+using OrderOfFew64 = bool(const std::uint64_t* keys, long n, long k, std::int64_t* places);
+TENON_PER_ISA(OrderOfFew64, order_of_few_64, order_of_few_64)
+
+/// The place of the key that has a rank, counted from 0, in the order of n keys; equal keys keep their order.
+/// `keys` has room for whole blocks, and is filled up.
+using PlaceOfRank32 = long(std::uint32_t* keys, long n, long rank);
 TENON_PER_ISA(PlaceOfRank32, place_of_rank_32, place_of_rank_32)
-using PlaceOfRank64 = long(const std::uint64_t* keys, long n, long rank);
+using PlaceOfRank64 = long(std::uint64_t* keys, long n, long rank);
 TENON_PER_ISA(PlaceOfRank64, place_of_rank_64, place_of_rank_64)
 
 }  // namespace tenon::cpu

@@ -77,7 +77,78 @@ std::vector<Candidate> lower_gather(const Planner& planner, const Group& group) 
   return {{info, [=](Planner& p, const Group& g) { emit_slices(p, g, *call); }}};
 }
 
-// By an index for each of several axes.
+/// Slices of x, which indices name, read where x lies.
+class SlicesStep : public CpuStep {
+ public:
+  explicit SlicesStep(const cpu::GatherSlices& gather) : gather_(gather) {}
+
+  void compute(const CpuFrame& frame) const override {
+    cpu::GatherSlices gather = gather_;
+    gather.table = frame.at<const void>(table);
+    gather.offsets = frame.at<const std::int64_t>(offsets);
+    gather.out = frame.at<void>(out);
+    cpu::gather_slices(gather, frame.pool);
+  }
+
+  Address table, offsets, out;
+
+ private:
+  cpu::GatherSlices gather_;
+};
+
+/// The dims of a slice; those that lie behind one another in both tensors are one.
+cpu::GatherSlices slices_of(const Index& dims, const Index& table, const Index& out) {
+  cpu::GatherSlices g;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] == 1) continue;
+    const std::size_t last = g.rank - 1;
+    const bool merges =
+        g.rank > 0 && g.table_strides[last] == table[d] * dims[d] && g.out_strides[last] == out[d] * dims[d];
+    const std::size_t at = merges ? last : g.rank++;
+    g.dims[at] = merges ? g.dims[at] * dims[d] : dims[d];
+    g.table_strides[at] = table[d];
+    g.out_strides[at] = out[d];
+  }
+  return g;
+}
+
+void emit_where_it_lies(Planner& planner, const Node& node, const IndexedRows& rows) {
+  const PlannedTensor x = planner.assignment().at(rows.x), ordered = x.permute(rows.order);
+  const std::size_t front = places_front(rows.axes), count = rows.axes.size();
+  const auto is_listed = [&](std::size_t d) { return d >= front && d < front + count; };
+  Index dims, table_strides, seen;  // of a slice; `seen`: the result's shape with one axis of places
+  for (std::size_t d = 0; d < ordered.rank(); ++d) {
+    if (d == front) seen.push_back(rows.count());
+    if (is_listed(d)) continue;
+    dims.push_back(ordered.shape()[d]);
+    seen.push_back(ordered.shape()[d]);
+    table_strides.push_back(ordered.strides()[d]);
+  }
+  const PlannedTensor out =
+      planner.assignment().assign(node.output(), row_major(node.output()->rank()),
+                                  [&](const PlannedTensor& t) { return t.can_view_as(seen); });
+  Index out_strides;
+  out.can_view_as(seen, &out_strides);
+  const std::int64_t out_stride = out_strides[front];
+  out_strides.erase(out_strides.begin() + static_cast<std::ptrdiff_t>(front));
+  cpu::GatherSlices gather = slices_of(dims, table_strides, out_strides);
+  gather.count = rows.count();
+  gather.out_stride = out_stride;
+  gather.element_size = size_of(x.dtype());
+  const Index steps(ordered.strides().begin() + static_cast<std::ptrdiff_t>(front),
+                    ordered.strides().begin() + static_cast<std::ptrdiff_t>(front + count));
+  for (std::size_t k = 0; k < count; ++k)
+    (steps[k] < 0 ? gather.least : gather.largest) += (ordered.shape()[front + k] - 1) * steps[k];
+  const PlannedTensor offsets = offsets_of_rows(planner, rows, steps);
+  auto step = std::make_unique<SlicesStep>(gather);
+  step->table = x.address();
+  step->offsets = offsets.address();
+  step->out = out.address();
+  planner.emit(std::move(step), node, {x, offsets}, {out});
+}
+
+// By an index for each of several axes: of a table that is copied where its rows do not lie so, or as it
+// lies.
 std::vector<Candidate> lower_index(const Planner& planner, const Group& group) {
   const Node& node = group.node();
   const auto* op = node.as<IndexAt>();
@@ -92,11 +163,22 @@ std::vector<Candidate> lower_index(const Planner& planner, const Group& group) {
   const double copies = planner.estimate_copy(
       rows->x, [&](const Strided& t) { return t.permute(rows->order).is_contiguous(); });
   const Work work{.bytes = 2 * bytes_of(node.output()->type()) + static_cast<double>(8 * call.count)};
-  const double seconds = copies + estimate_numbers_of_rows(planner, *rows) + planner.estimate(0, work.bytes);
-  return {{{.kernel = "gather", .work = work, .seconds = seconds}, [=](Planner& p, const Group& g) {
-             const PlannedTensor table = p.dense(rows->x, rows->order).permute(rows->order);
-             emit(p, g.node(), call, table, numbers_of_rows(p, *rows));
-           }}};
+  const double places = estimate_numbers_of_rows(planner, *rows);
+  std::vector<Candidate> found;
+  found.push_back(
+      {{.kernel = "gather", .work = work, .seconds = copies + places + planner.estimate(0, work.bytes)},
+       [=](Planner& p, const Group& g) {
+         const PlannedTensor table = p.dense(rows->x, rows->order).permute(rows->order);
+         emit(p, g.node(), call, table, numbers_of_rows(p, *rows));
+       }});
+  if (copies == 0 || rows->x->rank() - op->axes.size() > cpu::GatherSlices::max_rank) return found;
+  constexpr double operations = 100;  // of a product, in the time that an element takes
+  const auto elements = static_cast<double>(numel(node.output()->shape()).value());
+  found.push_back({{.kernel = "gather slices",
+                    .work = work,
+                    .seconds = places + planner.estimate(operations * elements, work.bytes)},
+                   [=](Planner& p, const Group& g) { emit_where_it_lies(p, g.node(), *rows); }});
+  return found;
 }
 
 }  // namespace

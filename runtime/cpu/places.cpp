@@ -63,22 +63,31 @@ std::optional<IndexedRows> IndexedRows::match(const Value* x, const Axes& axes,
 }
 
 PlannedTensor numbers_of_rows(Planner& planner, const IndexedRows& rows) {
+  Index steps(rows.axes.size());
+  std::int64_t step = 1;
+  for (std::size_t k = steps.size(); k-- > 0;) {
+    steps[k] = step;
+    step *= rows.x->shape()[static_cast<std::size_t>(rows.axes[k])].value();
+  }
+  return offsets_of_rows(planner, rows, steps);
+}
+
+PlannedTensor offsets_of_rows(Planner& planner, const IndexedRows& rows,
+                              std::span<const std::int64_t> steps) {
   const std::int64_t count = rows.count();
   const PlannedTensor memory = planner.bytes(static_cast<std::size_t>(count) * sizeof(std::int64_t));
   const PlannedTensor numbers(memory.buffer(), Strided(DType::i64, {count}, {1}, 0));
   cpu::IndexPlaces index{.rank = rows.places.size(), .dims = dims_of(rows.places), .count = rows.axes.size()};
   std::vector<PlannedTensor> reads;
-  long step = 1;
-  for (std::size_t k = index.count; k-- > 0;) {
+  for (std::size_t k = 0; k < index.count; ++k) {
     const std::int64_t size = rows.x->shape()[static_cast<std::size_t>(rows.axes[k])].value();
     const PlannedTensor indices = planner.assignment().at(rows.indices[k]).expand(rows.places);
     index.terms[k] = {
-        .dtype = indices.dtype(), .strides = dims_of(indices.strides()), .range = size, .step = step};
-    step *= size;
+        .dtype = indices.dtype(), .strides = dims_of(indices.strides()), .range = size, .step = steps[k]};
     reads.push_back(indices);
   }
   auto made = std::make_unique<PlacesStep>(index);
-  for (std::size_t k = 0; k < index.count; ++k) made->indices[k] = reads[index.count - 1 - k].address();
+  for (std::size_t k = 0; k < index.count; ++k) made->indices[k] = reads[k].address();
   made->places = numbers.address();
   planner.prepare(std::move(made), reads, {numbers});
   return numbers;

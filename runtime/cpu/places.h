@@ -22,6 +22,8 @@ struct IndexedRows {
 /// The numbers of the rows (i64, dense), counted from the start; a wrong index is the error of the step that
 /// finds them.
 PlannedTensor numbers_of_rows(Planner&, const IndexedRows&);
+/// The same, but an index of the k-th axis counts `steps[k]`.
+PlannedTensor offsets_of_rows(Planner&, const IndexedRows&, std::span<const std::int64_t> steps);
 double estimate_numbers_of_rows(const Planner&, const IndexedRows&);
 
 }  // namespace tenon

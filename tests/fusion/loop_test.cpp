@@ -19,6 +19,40 @@ TEST(Loops, PointwiseChainsAndRowReductionsAreOneRegion) {
 )");
 }
 
+// Each loop reads 16 bits; elements of their own width are kept.
+TEST(Loops, WhatWidensIsComputedAgain) {
+  expect_fused(R"(graph g(%x: f16[N,6], %y: f32[N,6]) {
+  %1 = cast(%x, to=f32) : f32[N,6]
+  %2 = mean(%1, axes=0) : f32[6]
+  %3 = sub(%1, %2) : f32[N,6]
+  %4 = mul(%3, %3) : f32[N,6]
+  %5 = mean(%4, axes=0) : f32[6]
+  %6 = div(%3, %5) : f32[N,6]
+  return %6
+}
+)",
+               R"(graph g(%x: f16[N,6], %y: f32[N,6]) {
+  %1 = fused { cast(%x); mean(_, axes=0) } : f32[6]
+  %2 = fused { cast(%x); sub(_, %1); mul(_, _); mean(_, axes=0) } : f32[6]
+  %3 = fused { cast(%x); sub(_, %1); div(_, %2) } : f32[N,6]
+  return %3
+}
+)");
+  expect_fused(R"(graph g(%x: f32[N,6]) {
+  %1 = exp(%x) : f32[N,6]
+  %2 = mean(%1, axes=0) : f32[6]
+  %3 = sub(%1, %2) : f32[N,6]
+  return %3
+}
+)",
+               R"(graph g(%x: f32[N,6]) {
+  %1, %2 = fused { %1.1 = exp(%x); %1.2 = mean(%1.1, axes=0); return %1.1, %1.2 } : f32[N,6], f32[6]
+  %3 = sub(%1, %2) : f32[N,6]
+  return %3
+}
+)");
+}
+
 TEST(Loops, WhatIsTakenByIndexJoins) {
   expect_fused(R"(graph g(%i: i64[N,4], %x: f32[3,6], %j: i64[2]) {
   @words : f32[9,6]

@@ -8,7 +8,7 @@ namespace {
 
 /// The parts of %x and %y, `body`, which computes %re and %im of this shape, and the pairs of these.
 std::string parts(const std::string& body, const std::string& shape = "N,4") {
-  return fmt::format(R"(graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %s: f32[N,4]) {{
+  return fmt::format(R"(graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %j: i64[3], %s: f32[N,4]) {{
   %a = slice(%x, axis=2, end=1) : f32[N,4,1]
   %xr = reshape(%a, shape=[N,4]) : f32[N,4]
   %b = slice(%x, axis=2, start=1, end=2) : f32[N,4,1]
@@ -27,7 +27,8 @@ std::string parts(const std::string& body, const std::string& shape = "N,4") {
 }
 std::string pairs(const std::string& body) {
   return fmt::format(
-      "graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %s: f32[N,4]) {{\n{}  return %r\n}}\n", body);
+      "graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %j: i64[3], %s: f32[N,4]) {{\n{}  return %r\n}}\n",
+      body);
 }
 
 TEST(PartsAlike, ArePairs) {
@@ -58,6 +59,33 @@ TEST(PartsAlike, MoveAsPairs) {
                      "axis=1) : f32[N,3]\n",
                      "N,3"),
                pairs("  %r = index_select(%x, %i, axis=1) : f32[N,3,2]\n")});
+}
+
+TEST(PartsAlike, WriteAsPairs) {
+  expect_same({parts("  %re = index_put(%xr, %yr, %j, axes=0) : f32[N,4]\n"
+                     "  %im = index_put(%xi, %yi, %j, axes=0) : f32[N,4]\n"),
+               pairs("  %r = index_put(%x, %y, %j, axes=0) : f32[N,4,2]\n")});
+  expect_same({parts("  %re = index(%xr, %i, axes=[1]) : f32[N,3]\n"
+                     "  %im = index(%xi, %i, axes=[1]) : f32[N,3]\n",
+                     "N,3"),
+               pairs("  %r = index(%x, %i, axes=[1]) : f32[N,3,2]\n")});
+  expect_same({parts("  %re = flip(%xr, axes=1) : f32[N,4]\n  %im = flip(%xi, axes=1) : f32[N,4]\n"),
+               pairs("  %r = flip(%x, axes=1) : f32[N,4,2]\n")});
+}
+
+// As those of a conjugate.
+TEST(PartsAlike, OneOfThemIsNegated) {
+  const char* bodies[] = {
+      "  %re = mul(%xr, 1.0) : f32[N,4]\n  %im = neg(%xi) : f32[N,4]\n",
+      "  %re = neg(%xr) : f32[N,4]\n  %im = mul(%xi, 1.0) : f32[N,4]\n",
+      "  %e = neg(%xi) : f32[N,4]\n  %re = add(%xr, %yr) : f32[N,4]\n  %im = add(%e, %yi) : f32[N,4]\n"};
+  for (const char* body : bodies) {
+    const auto original = graph_with_data(parts(body));
+    const auto graph = clone(*original);
+    fuse(*graph);
+    EXPECT_EQ(body_text(*graph).find("concat("), std::string::npos) << body_text(*graph);
+    expect_equal_results(*original, *graph);
+  }
 }
 
 void expect_no_pairs(const std::string& text) {

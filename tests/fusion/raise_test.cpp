@@ -409,6 +409,25 @@ TEST(Raise, RowsByIndexAreOneSum) {
 )"});
 }
 
+// What the indices do not cover stays as it is, and of the source only what they cover is read.
+TEST(Raise, AScatterWritesToThePartThatItCovers) {
+  expect_same({R"(graph g(%x: f32[N,5,6], %i: i64[N,3,4], %s: f32[N,4,7]) {
+  %1 = slice(%s, axis=1, start=0, end=3) : f32[N,3,7]
+  %2 = slice(%1, axis=2, start=0, end=4) : f32[N,3,4]
+  %3 = slice(%x, axis=2, start=0, end=4) : f32[N,5,4]
+  %4 = scatter(%3, %i, %2, axis=1) : f32[N,5,4]
+  %5 = slice(%x, axis=2, start=4, end=6) : f32[N,5,2]
+  %6 = concat(%4, %5, axis=2) : f32[N,5,6]
+  return %6
+}
+)",
+               R"(graph g(%x: f32[N,5,6], %i: i64[N,3,4], %s: f32[N,4,7]) {
+  %1 = scatter(%x, %i, %s, axis=1) : f32[N,5,6]
+  return %1
+}
+)"});
+}
+
 // PyTorch's index_add refuses negative places, index_put does not.
 TEST(Raise, RowsByIndexThatCountFromTheEndAreOneSum) {
   expect_same({R"(graph g(%x: f32[N,6], %i: i64[2], %s: f32[2,6]) {

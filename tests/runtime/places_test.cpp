@@ -6,6 +6,10 @@
 namespace tenon::testing {
 namespace {
 
+struct Index3 {
+  std::int64_t rows, places, columns;
+};
+
 // Entries around waves, blocks and tiles of the sort.
 constexpr std::int64_t counts[] = {0, 1, 31, 32, 33, 64, 65, 255, 257, 1024, 1025, 4096, 4097, 9000};
 
@@ -112,6 +116,25 @@ TEST(Places, ScatterJoins) {
            random_tensor(dtype, shape, 3)},
           is_small_float(dtype) ? 2e-2 : 2e-5);
     }
+}
+
+// Several of them are one piece of work.
+TEST(Places, WritesToManyShortSlabs) {
+  for (const auto& [rows, places, columns] : {Index3{3, 1, 1}, Index3{2, 7, 1}, Index3{4, 3, 2}})
+    for (const char* form : {"reduce=\"none\"", "reduce=\"sum\"", "reduce=\"sum\", include_self=false",
+                             "reduce=\"amax\"", "reduce=\"mean\""})
+      for (const DType dtype : {DType::f32, DType::i64, DType::u8}) {
+        const Index x{5000, rows, columns}, y{5000, places, columns};
+        const std::string text = fmt::format(
+            "graph g(%x: {0}, %i: {1}, %y: {2}) {{\n  %1 = scatter(%x, %i, %y, axis=1, {3}) : {0}\n"
+            "  return %1\n}}\n",
+            type_string(dtype, x), type_string(DType::i64, y), type_string(dtype, y), form);
+        Tensor indices = random_integers(DType::i64, y, 0, rows, 2);
+        expect_same_on(text, {random_tensor(dtype, x, 1), indices, random_tensor(dtype, y, 3)});
+        indices.set_int(Index{4321, 0, 0}, rows);
+        expect_fault(text, {random_tensor(dtype, x, 1), indices, random_tensor(dtype, y, 3)},
+                     fmt::format("index {} is outside", rows));
+      }
 }
 
 TEST(Places, WritesIntoOneNumber) {
@@ -255,6 +278,35 @@ TEST(Places, ReadsAnywhere) {
                                "  %1 = gather(%x, %i, axis={}) : f32[2,4,3]\n  return %1\n}}\n",
                                axis),
                    {x, random_integers(DType::i32, {2, 4, 3}, 0, 3, 2)});
+}
+
+// Few slices of a large table, whose axes lie apart: the table is not copied.
+TEST(Places, ReadsSlicesWhereTheyLie) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::u8}) {
+    const auto x = random_tensor(dtype, {12, 20, 6, 40}, 1);
+    const std::vector<Tensor> inputs{x, random_integers(DType::i64, {3}, -20, 20, 2),
+                                     random_integers(DType::i32, {2, 1}, -40, 40, 3),
+                                     random_integers(DType::i64, {3}, -6, 6, 4)};
+    const std::string given =
+        fmt::format("graph g(%x: {}[12,20,6,40], %i: i64[3], %j: i32[2,1], %k: i64[3]) {{\n", name(dtype));
+    for (const auto& [call, result] : {std::pair{"index(%x, %i, %j, axes=[1,3])", "[2,3,12,6]"},
+                                       std::pair{"index(%x, %i, %k, axes=[1,2])", "[12,3,40]"},
+                                       std::pair{"index(%1, %j, %i, axes=[0,2])", "[2,3,6,12]"},
+                                       std::pair{"index(%1, %j, %k, axes=[0,1])", "[2,3,20,12]"},
+                                       std::pair{"index(%2, %i, %k, axes=[1,2])", "[12,3,20]"},
+                                       std::pair{"index(%x, %k, %i, %k, %j, axes=[0,1,2,3])", "[2,3]"}})
+      expect_same_on(fmt::format("{0}  %1 = permute(%x, axes=[3,2,1,0]) : {1}[40,6,20,12]\n"
+                                 "  %2 = slice(%x, axis=3, start=39, end=0, step=-2) : {1}[12,20,6,20]\n"
+                                 "  %3 = {2} : {1}{3}\n  return %3\n}}\n",
+                                 given, name(dtype), call, result),
+                     inputs);
+  }
+  expect_fault(
+      "graph g(%x: f32[12,20,6,40], %i: i64[2], %j: i64[2]) {\n"
+      "  %1 = index(%x, %i, %j, axes=[1,3]) : f32[2,12,6]\n  return %1\n}\n",
+      {random_tensor(DType::f32, {12, 20, 6, 40}, 1), Tensor::of<int>(DType::i64, {2}, {1, -21}),
+       Tensor::of<int>(DType::i64, {2}, {1, 2})},
+      "index -21 is outside of [-20, 20)");
 }
 
 // Results may lie over the operand, where nobody needs it any more; not where the values are a view of it.
