@@ -278,3 +278,19 @@ def show_pieces(name, f, width=0.39, degree=4, saturated=15):
 show_pieces("gelu: the normal distribution", lambda x: math.erfc(-x / math.sqrt(2)) / 2)
 show_pieces("gelu_tanh: its approximation by tanh",
             lambda x: (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2)
+
+show_doubles("exp2: (2^r - 1) / r, |r| <= 1/32", power_series(lambda k: mpmath.log(2) ** (k + 1) / mpmath.factorial(k + 1), 20),
+             mpf(-1) / 32, mpf(1) / 32, 6)
+show_doubles("exp2 of floats: (2^r - 1) / r, |r| <= 1/2",
+             power_series(lambda k: mpmath.log(2) ** (k + 1) / mpmath.factorial(k + 1), 30), mpf("-0.5"), mpf("0.5"), 6)
+show_doubles("lgamma: sin(pi r) / r in r^2, |r| <= 1/2",
+             lambda z: mpmath.sin(mpmath.pi * mpmath.sqrt(z)) / mpmath.sqrt(z) if z > mpf("1e-30") else mpmath.pi,
+             0, mpf("0.25"), 9)
+
+
+def cotangent_rest(z):  # ((1 - 3 z) / (r (1 - z)) - pi / tan(pi r)) / r, z = r^2
+    r = mpmath.sqrt(max(z, mpf("1e-20")))
+    return ((1 - 3 * r * r) / (r * (1 - r * r)) - mpmath.pi / mpmath.tan(mpmath.pi * r)) / r
+
+
+show_doubles("digamma: pi / tan(pi r) without its poles at 0 and 1, in r^2, |r| <= 1/2", cotangent_rest, 0, mpf("0.25"), 9)

@@ -14,6 +14,7 @@ class Registers {
   Registers(const LoopProgram& program, const LoopSpace& space)
       : program_(program), space_(space), nodes_(recognise_chains(program, space.mode)) {
     choose_held_types(program, nodes_);
+    join_products(program, space.mode, nodes_);
     values_ = describe_values(nodes_, space);
   }
 

@@ -16,8 +16,10 @@ class Chains : LoopPatterns {
         by_rows_(mode == LoopMode::rows),
         rounds_(std::ranges::any_of(program.code.instructions,
                                     [&](const Instruction& i) { return is_rounding(program, i); })) {
-    for (Reg r = 0; r < static_cast<Reg>(program.code.instructions.size()); ++r)
+    for (Reg r = 0; r < static_cast<Reg>(program.code.instructions.size()); ++r) {
       widths_.push_back(width_of(r));
+      varies_everywhere_.push_back(varies_everywhere(r));
+    }
     // A difference whose squares are summed is computed there once more, and not read from a register.
     for (const Instruction& i : program.code.instructions)
       if (i.op == LoopOp::reduce && is_sum_of_squared_differences(i))
@@ -37,15 +39,17 @@ class Chains : LoopPatterns {
     };
     if (root.type == DType::f32)
       return first_of(&Chains::silu_mul, &Chains::activation_loop, &Chains::leaky_relu, &Chains::huber,
-                      &Chains::clamp_number, &Chains::select_by_abs, &Chains::select_by_test,
-                      &Chains::sub_clamp, &Chains::exp_sub, &Chains::normalize, &Chains::sub_mul_add,
-                      &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::abs_sub, &Chains::cube,
-                      &Chains::mul_mul, &Chains::constant_power, &Chains::clamp);
+                      &Chains::huber_min, &Chains::clamp_number, &Chains::select_by_abs,
+                      &Chains::select_by_test, &Chains::sub_clamp, &Chains::exp_sub, &Chains::normalize,
+                      &Chains::sub_mul_add, &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::div_add,
+                      &Chains::abs_sub, &Chains::cube, &Chains::mul_mul, &Chains::constant_power,
+                      &Chains::clamp);
     if (root.type == DType::f64)
-      return first_of(&Chains::ramp_loop, &Chains::leaky_relu, &Chains::huber, &Chains::clamp_number,
-                      &Chains::select_by_abs, &Chains::select_by_test, &Chains::sub_clamp, &Chains::normalize,
-                      &Chains::sub_mul_add, &Chains::mul_add_or_sub, &Chains::sub_mul, &Chains::abs_sub,
-                      &Chains::cube, &Chains::mul_mul, &Chains::clamp);
+      return first_of(&Chains::ramp_loop, &Chains::leaky_relu, &Chains::huber, &Chains::huber_min,
+                      &Chains::clamp_number, &Chains::select_by_abs, &Chains::select_by_test,
+                      &Chains::sub_clamp, &Chains::normalize, &Chains::sub_mul_add, &Chains::mul_add_or_sub,
+                      &Chains::sub_mul, &Chains::div_add, &Chains::abs_sub, &Chains::cube, &Chains::mul_mul,
+                      &Chains::clamp);
     if (is_integral(root.type) && is_test_as_wide_as_values(r)) return select_by_test(r);
     return clamp(r);
   }
@@ -167,6 +171,24 @@ class Chains : LoopPatterns {
     }
     return std::nullopt;
   }
+  Match huber_min(Reg r) const {  // m * (x - m * d), m = min(x, c), of x = |a - b|
+    if (!is(r, Prim::mul)) return std::nullopt;
+    for (const std::size_t i : {0, 1}) {
+      const Reg least = at(r).args[i], rest = at(r).args[1 - i];
+      if (!is(least, Prim::min) || uses(least) != 2 || !owns(rest, Prim::sub)) continue;
+      const auto& [x, c, none] = at(least).args;
+      const Reg share = at(rest).args[1];
+      Match node = uses(x) == 2 ? abs_sub(x) : std::nullopt;
+      if (!node || at(rest).args[0] != x || !owns(share, Prim::mul)) continue;
+      for (const std::size_t j : {0, 1}) {
+        if (at(share).args[j] != least) continue;
+        node->fused = static_cast<int>(Fused::huber_min);
+        node->instruction.args[2] = c;
+        return with_fourth(*node, at(share).args[1 - j]);
+      }
+    }
+    return std::nullopt;
+  }
   Match clamp_number(Reg r) const {  // select(isnan(a), d, min(max(a, b), c))
     if (!is(r, Prim::select)) return std::nullopt;
     const auto& [condition, other, clamped] = at(r).args;
@@ -271,6 +293,28 @@ class Chains : LoopPatterns {
     }
     return std::nullopt;
   }
+  Match div_add(Reg r) const {  // a / b + c; a quotient of one value a row, or a column, is computed once
+    if (!is(r, Prim::add)) return std::nullopt;
+    for (const std::size_t i : {0, 1}) {
+      const Reg quotient = at(r).args[i];
+      if (owns(quotient, Prim::div) && !activation(quotient) && varies_everywhere_[index(quotient)])
+        return fused(Fused::div_add, at(quotient).args[0], at(quotient).args[1], at(r).args[1 - i]);
+    }
+    return std::nullopt;
+  }
+  /// Is it made of an operand that lies along every dim?
+  bool varies_everywhere(Reg r) const {
+    const Instruction& i = at(r);
+    if (i.op == LoopOp::load) {
+      const auto& strides = program_.shape.operands[index(i.operand)].strides;
+      for (std::size_t d = 0; d < strides.size(); ++d)
+        if (strides[d] == 0 && program_.shape.dims[d] != 1) return false;
+      return true;
+    }
+    for (int a = 0; i.op == LoopOp::prim && a < arg_count(i); ++a)
+      if (varies_everywhere_[index(i.args[index(a)])]) return true;
+    return false;
+  }
   Match abs_sub(Reg r) const {  // |a - b|
     if (!is(r, Prim::abs) || !owns(at(r).args[0], Prim::sub)) return std::nullopt;
     const Instruction& difference = at(at(r).args[0]);
@@ -338,7 +382,7 @@ class Chains : LoopPatterns {
   }
 
   std::vector<std::size_t> widths_;
-  std::vector<bool> varies_;
+  std::vector<bool> varies_, varies_everywhere_;
   bool by_rows_;
   bool rounds_;
 };

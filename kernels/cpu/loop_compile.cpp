@@ -81,9 +81,12 @@ class Compiler : LoopSteps {
     };
     if (step.kind == TileStep::Kind::load)
       return !step.patch && step.out.where == Where::whole_row && is_even(step.access);
-    const ValueLocation& from = step.in[0];
-    return step.kind == TileStep::Kind::fold &&
-           (from.where == Where::whole_row || (from.where == Where::memory && is_even(from.offset)));
+    const auto crosses = [&](const ValueLocation& from) {
+      return from.where == Where::whole_row || (from.where == Where::memory && is_even(from.offset));
+    };
+    const ValueLocation& second = step.in[1];
+    return step.kind == TileStep::Kind::fold && crosses(step.in[0]) &&
+           (second.where == Where::none || !second.has_q || crosses(second));
   }
 
   /// The values of one per row that become known after `walk` reductions (the reductions themselves are

@@ -316,6 +316,10 @@ class Chooser {
     if (!is_integer(from)) return;
     // An extreme of no elements is the lowest or highest i64.
     n.operands = program_.row_length() > 0 ? narrowest(range(from)) : DType::i64;
+    if (at(r).reduce == Reduce::sum && size_of(demanded(r)) < size_of(DType::i64)) {  // low bits are enough
+      n.held = n.operands = demanded(r);
+      return demand(from, n.operands);
+    }
     if (!gives_element(r)) n.operands = wider(DType::i32, n.operands);
     n.held = gives_element(r) ? n.operands : DType::i64;
     demand(from, DType::i64);

@@ -22,6 +22,9 @@ TENON_PER_ISA(FoldOps, loop_fold_ops, fold_ops)
 using SquareFoldOps = ReduceOps();
 TENON_PER_ISA(SquareFoldOps, loop_fold_squares_of_f64, fold_squares_of_f64)
 TENON_PER_ISA(SquareFoldOps, loop_fold_squared_differences_of_f64, fold_squared_differences_of_f64)
+using ProductFoldOps = ReduceOps(DType);
+TENON_PER_ISA(ProductFoldOps, loop_fold_products, fold_products)
+TENON_PER_ISA(ProductFoldOps, loop_fold_wrapped, fold_wrapped)
 using TransferOp = TransferFn(DType);
 TENON_PER_ISA(TransferOp, loop_load_op, load_of_dtype)
 TENON_PER_ISA(TransferOp, loop_store_op, store_of_dtype)
@@ -81,6 +84,9 @@ ReduceOps reduce_squared_differences_ops(DType type) {
   result.fold_columns = nullptr;
   return result;
 }
+
+ReduceOps reduce_products_ops(DType type) { return fold_products(type); }
+ReduceOps reduce_wrapped_ops(DType type) { return fold_wrapped(type); }
 
 TransferFn load_op(DType dtype) { return load_of_dtype(dtype); }
 TransferFn store_op(DType dtype) { return store_of_dtype(dtype); }

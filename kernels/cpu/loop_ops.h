@@ -49,6 +49,10 @@ ReduceOps reduce_ops(Reduce kind, DType type);
 /// The sum of the squares of f32 or f64, or of the squared differences between two (rows only).
 ReduceOps reduce_squares_ops(DType type);
 ReduceOps reduce_squared_differences_ops(DType type);
+/// The sum of the products of two rows, of f64 or of what reduce_wrapped_ops and i64 take.
+ReduceOps reduce_products_ops(DType type);
+/// The sum of integers of up to 32 bits that wraps around in their type.
+ReduceOps reduce_wrapped_ops(DType type);
 
 /// Converts rows x cols elements, whose rows are dense, to values of the type that the dtype is held in, or
 /// back. Pitches count elements. `values_pitch` and `splat` as in OpArgs.
@@ -67,7 +71,7 @@ TransferFn load_op(DType dtype);
 TransferFn store_op(DType dtype);
 
 /// Loops over chains of primitives that are worth one pass: of f32; some of f64, too, clamp of any
-/// type, and selects of integers.
+/// type, and mul_add and selects of integers.
 enum class Fused {
   mul_add,       // a * b + c
   mul_sub,       // a * b - c
@@ -75,6 +79,7 @@ enum class Fused {
   sub_mul_add,   // (a - b) * c + d
   normalize,     // (a - b) * c * d + e
   mul_mul,       // a * b * c
+  div_add,       // a / b + c
   abs_sub,       // |a - b|
   cube,          // a * a * a
   leaky_relu,    // a where a > 0, else a * b
@@ -95,6 +100,7 @@ enum class Fused {
   clamp_number,  // min(max(a, b), c); d where a is NaN
   huber_lt,      // x * x * d where x < c, else x - e, of x = |a - b|
   huber_le,      // x * x * d where x <= c, else x - e
+  huber_min,     // m * (x - m * d) of m = min(x, c)
   select_lt,     // c where a < b, else d; selects are the last ones
   select_le,     // c where a <= b, else d
   select_eq,     // c where a == b, else d

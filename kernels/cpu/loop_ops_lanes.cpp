@@ -122,6 +122,12 @@ struct MulMul {
     return a * b * c;
   }
 };
+struct DivAdd {
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c) {
+    return a / b + c;
+  }
+};
 struct AbsSub {
   template <class V>
   static TENON_INLINE V run(V a, V b) {
@@ -235,6 +241,13 @@ struct IsNan {
   }
 };
 
+struct IsNegative {  // of doubles: -0, too
+  template <class V>
+  static TENON_INLINE auto run(V x) {
+    return reinterpret_cast<Lanes<std::int64_t>::V>(x) < 0;
+  }
+};
+
 template <class F, class T>
 constexpr OpFn test = &unary<F, NumbersOf<T>, Truths<T>>;
 template <class F, class T>
@@ -268,6 +281,7 @@ OpFn double_op(Prim p) {
     case Prim::neg: return &unary<Neg, Doubles>;
     case Prim::recip: return &unary<Recip, Doubles>;
     case Prim::isnan: return test<IsNan, double>;
+    case Prim::signbit: return test<IsNegative, double>;
     default: return number_op<double>(p);
   }
 }
@@ -301,6 +315,15 @@ OpFn fused_op_of_i64(Fused f) {
     default: return nullptr;
   }
 }
+/// Of integers without a sign, whose products wrap around.
+OpFn mul_add_of_integers(DType type) {
+  switch (size_of(type)) {
+    case 1: return &ternary<MulAdd, NumbersOf<std::uint8_t>>;
+    case 2: return &ternary<MulAdd, NumbersOf<std::uint16_t>>;
+    case 4: return &ternary<MulAdd, NumbersOf<std::uint32_t>>;
+    default: return &ternary<MulAdd, NumbersOf<std::uint64_t>>;
+  }
+}
 OpFn fused_op_of_f64(Fused f) {
   switch (f) {
     case Fused::mul_add: return &ternary<MulAdd, Doubles>;
@@ -309,6 +332,7 @@ OpFn fused_op_of_f64(Fused f) {
     case Fused::sub_mul_add: return &quaternary<SubMulAdd, Doubles>;
     case Fused::normalize: return &quinary<Normalize, Doubles>;
     case Fused::mul_mul: return &ternary<MulMul, Doubles>;
+    case Fused::div_add: return &ternary<DivAdd, Doubles>;
     case Fused::abs_sub: return &binary<AbsSub, Doubles>;
     case Fused::cube: return &unary<Cube, Doubles>;
     case Fused::leaky_relu: return &binary<LeakyRelu, Doubles>;
@@ -324,6 +348,7 @@ OpFn fused_op_of_f64(Fused f) {
     case Fused::clamp_number: return &quaternary<ClampNumber, Doubles>;
     case Fused::huber_lt: return &quinary<HuberLt, Doubles>;
     case Fused::huber_le: return &quinary<HuberLe, Doubles>;
+    case Fused::huber_min: return &quaternary<HuberMin, Doubles>;
     default: return nullptr;
   }
 }
@@ -331,6 +356,7 @@ OpFn fused_op_of_f64(Fused f) {
 }  // namespace
 
 OpFn loop_lanes_fused_op(Fused f, DType type) {
+  if (f == Fused::mul_add && is_integral(type)) return mul_add_of_integers(type);
   switch (type) {
     case DType::f64: return fused_op_of_f64(f);
     case DType::i64: return fused_op_of_i64(f);

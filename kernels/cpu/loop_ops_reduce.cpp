@@ -150,6 +150,37 @@ ReduceOps ops_of(Reduce kind) {
   dispatch_fold<T>(kind, [&]<Reduce R>(Fold<R, T>) { found = ops<R, T>(); });
   return found;
 }
+/// A sum that wraps around in the type of its elements.
+template <class T>
+struct WrappedSum {
+  using Acc = T;
+  using Result = T;
+  static T identity() { return 0; }
+  static TENON_INLINE void fold(T& acc, T x, long) { acc = apply<T>(Prim::add, acc, x); }
+  static T result(T acc) { return acc; }
+};
+template <class T>
+ReduceOps wrapped_sums() {
+  using K = WrappedSum<T>;
+  const auto columns = [](void* acc, const OpArgs& tile, long index) {
+    fold_columns_of<K, T>(acc, tile, index, [](T x) { return x; });
+  };
+  return {sizeof(T), &init<K>, &fold_rows_on_vectors<Reduce::sum, T, Folded::elements, K>, columns,
+          &finish<K>};
+}
+template <class T>
+ReduceOps products_of(ReduceOps sums) {
+  sums.fold_rows = &fold_rows_on_vectors<Reduce::sum, T, Folded::products>;
+  sums.fold_columns = nullptr;
+  return sums;
+}
+template <class T>
+ReduceOps wrapped_products() {
+  ReduceOps sums = wrapped_sums<T>();
+  sums.fold_rows = &fold_rows_on_vectors<Reduce::sum, T, Folded::products, WrappedSum<T>>;
+  sums.fold_columns = nullptr;
+  return sums;
+}
 /// Integers that are held in fewer than 32 bits have extremes alone.
 template <class T>
 ReduceOps extremes_of(Reduce kind) {
@@ -162,15 +193,34 @@ ReduceOps extremes_of(Reduce kind) {
 
 ReduceOps loop_fold_squares_of_f64() {
   ReduceOps sums = ops<Reduce::sum, double>();
-  sums.fold_rows = &fold_rows_on_vectors<Reduce::sum, double, true>;
+  sums.fold_rows = &fold_rows_on_vectors<Reduce::sum, double, Folded::squares>;
   sums.fold_columns = &fold_columns_squares;
   return sums;
 }
 ReduceOps loop_fold_squared_differences_of_f64() {
   ReduceOps sums = ops<Reduce::sum, double>();
-  sums.fold_rows = &fold_rows_on_vectors<Reduce::sum, double, true, true>;
+  sums.fold_rows = &fold_rows_on_vectors<Reduce::sum, double, Folded::squared_differences>;
   sums.fold_columns = nullptr;
   return sums;
+}
+
+ReduceOps loop_fold_wrapped(DType type) {
+  switch (type) {
+    case DType::u8: return wrapped_sums<std::uint8_t>();
+    case DType::i8: return wrapped_sums<std::int8_t>();
+    case DType::i16: return wrapped_sums<std::int16_t>();
+    default: return wrapped_sums<std::int32_t>();
+  }
+}
+ReduceOps loop_fold_products(DType type) {
+  switch (type) {
+    case DType::f64: return products_of<double>(ops<Reduce::sum, double>());
+    case DType::i64: return products_of<std::int64_t>(ops<Reduce::sum, std::int64_t>());
+    case DType::u8: return wrapped_products<std::uint8_t>();
+    case DType::i8: return wrapped_products<std::int8_t>();
+    case DType::i16: return wrapped_products<std::int16_t>();
+    default: return wrapped_products<std::int32_t>();
+  }
 }
 
 ReduceOps loop_fold_ops(Reduce kind, DType type) {

@@ -63,6 +63,9 @@ struct Normalize {
 struct MulMul {
   static TENON_INLINE vf run(vf a, vf b, vf c) { return a * b * c; }
 };
+struct DivAdd {
+  static TENON_INLINE vf run(vf a, vf b, vf c) { return a / b + c; }
+};
 struct AbsSub {
   static TENON_INLINE vf run(vf a, vf b) { return vabs(a - b); }
 };
@@ -92,6 +95,13 @@ struct Neg {
 };
 struct Ldexp {
   static TENON_INLINE vf run(vf a, vf b) { return a * vexp2(b); }
+};
+// Of halves as they lie, which take the bits of both.
+struct CopysignBits {
+  template <class V>
+  static TENON_INLINE V run(V x, V sign) {
+    return (x & 0x7fff) | (sign & 0x8000);
+  }
 };
 struct TruncDiv {
   static TENON_INLINE vf run(vf a, vf b) { return vtrunc(a / b); }
@@ -234,6 +244,11 @@ constexpr SmallFloatOps half_floats() {
   prim(Prim::div, binary<Div, Numbers>);
   prim(Prim::min, binary<Min, Numbers>);
   prim(Prim::max, binary<Max, Numbers>);
+  prim(Prim::fmin, binary<Of<vfmin>, Numbers>);
+  prim(Prim::fmax, binary<Of<vfmax>, Numbers>);
+  prim(Prim::copysign, binary<CopysignBits, HalfBits<Format>>);
+  prim(Prim::ldexp, binary<Ldexp, Numbers>);
+  prim(Prim::sign, unary<Of<vsign>, Numbers>);
   prim(Prim::neg, unary<NegBits, NumbersOf<std::uint16_t>>);
   prim(Prim::abs, unary<AbsBits, NumbersOf<std::uint16_t>>);
   prim(Prim::floor, unary<Of<vfloor>, Numbers>);
@@ -257,6 +272,7 @@ constexpr SmallFloatOps half_floats() {
   fused(Fused::sub_mul_add, quaternary<SubMulAdd, Numbers>);
   fused(Fused::normalize, quinary<Normalize, Numbers>);
   fused(Fused::mul_mul, ternary<MulMul, Numbers>);
+  fused(Fused::div_add, ternary<DivAdd, Numbers>);
   fused(Fused::abs_sub, binary<AbsSub, Numbers>);
   fused(Fused::clamp, ternary<Clamped, Numbers>);
   fused(Fused::select_lt, quaternary<SelectLt, Numbers>);
@@ -267,6 +283,7 @@ constexpr SmallFloatOps half_floats() {
   fused(Fused::clamp_number, quaternary<ClampNumber, Numbers>);
   fused(Fused::huber_lt, quinary<HuberLt, Numbers>);
   fused(Fused::huber_le, quinary<HuberLe, Numbers>);
+  fused(Fused::huber_min, quaternary<HuberMin, Numbers>);
   ops.fold_rows = folds_of_rows<Numbers>;
   ops.fold_columns = folds_of_columns<Numbers>;
   if constexpr (std::is_same_v<Format, F16>) {
@@ -359,6 +376,7 @@ constexpr SimdOps make_ops() {
   fused(Fused::sub_mul_add, quaternary<SubMulAdd>);
   fused(Fused::normalize, quinary<Normalize>);
   fused(Fused::mul_mul, ternary<MulMul>);
+  fused(Fused::div_add, ternary<DivAdd>);
   fused(Fused::abs_sub, binary<AbsSub>);
   fused(Fused::clamp, ternary<Clamped>);
   fused(Fused::select_lt, quaternary<SelectLt>);
@@ -369,6 +387,7 @@ constexpr SimdOps make_ops() {
   fused(Fused::clamp_number, quaternary<ClampNumber>);
   fused(Fused::huber_lt, quinary<HuberLt>);
   fused(Fused::huber_le, quinary<HuberLe>);
+  fused(Fused::huber_min, quaternary<HuberMin>);
   fused(Fused::cube, unary<Cube>);
   fused(Fused::leaky_relu, binary<LeakyRelu>);
   fused(Fused::relu, unary<Relu>);

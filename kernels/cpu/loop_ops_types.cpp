@@ -59,8 +59,6 @@ TENON_INLINE T value_of(T a) {
     if constexpr (P == Prim::acos) return double_acos(a);
     if constexpr (P == Prim::atan) return double_atan(a);
   }
-  if constexpr (P == Prim::digamma) return static_cast<T>(double_digamma_of_positive(a));
-  if constexpr (P == Prim::lgamma) return static_cast<T>(double_lgamma_of_positive(a));
   if constexpr (!std::is_same_v<T, vd>) return apply<T>(P, a);
 }
 /// Is it a function of vectors of doubles, where these have instructions of their own?
@@ -111,11 +109,40 @@ TENON_INLINE bool are_in_domain(const T* a, long n) {
   return outside == 0;
 }
 
-template <class T>
-TENON_INLINE bool are_positive(const T* a, long n) {
+template <class T, class Test>
+TENON_INLINE bool all_of(const T* a, long n, Test test) {
   long others = 0;
-  for (long i = 0; i < n; ++i) others += a[i] > 0 ? 0 : 1;
+  for (long i = 0; i < n; ++i) others += test(a[i]) ? 0 : 1;
   return others == 0;
+}
+/// P, lgamma or digamma, of what is_in_domain takes: by a shorter way where all numbers have one.
+template <Prim P, class T>
+TENON_INLINE void gamma_functions(T* out, const T* a, long n) {
+  const auto each = [&](auto function) __attribute__((always_inline)) {
+    TENON_NO_OVERLAP
+    for (long i = 0; i < n; ++i) out[i] = static_cast<T>(function(static_cast<double>(a[i])));
+  };
+  const auto is_small = [](T x) { return (x < least_far_gamma) & (x > 1 - least_far_gamma); };
+  const auto has_no_angle = [](T x) { return (x > 0) | (__builtin_trunc(x) == x); };
+  if constexpr (P == Prim::lgamma) {
+    const bool are_small = all_of(a, n, is_small);
+    if (are_small && all_of(a, n, has_no_angle))
+      return each([](double x) {
+        const double above = double_lgamma_of_small_positive(x > 0 ? x : 1);
+        return x > 0 ? above : __builtin_inf();
+      });
+    if (are_small) return each([](double x) { return double_lgamma_of_small(x); });
+    if (all_of(a, n, [](T x) { return x > 0; }))
+      return each([](double x) { return double_lgamma_of_positive(x); });
+    return each([](double x) { return double_lgamma(x); });
+  } else {
+    if (all_of(a, n, has_no_angle))
+      return each([](double x) {
+        const double above = double_digamma_of_positive(x > 0 ? x : 1), of_pole = double_digamma_of_pole(x);
+        return x > 0 ? above : of_pole;
+      });
+    return each([](double x) { return double_digamma(x); });
+  }
 }
 
 /// The quotient of integers of up to 32 bits, or of magnitudes up to largest_double_dividend, towards zero:
@@ -194,6 +221,15 @@ TENON_INLINE double exact_rest(double a, double b) {
   const double nearest = whole - floored > 0.5 ? floored + 1 : floored;
   return whole == 0 ? __builtin_copysign(0.0, a / b) : nearest;
 }
+/// 2^n is an exponent, without a series.
+/// a 2^b
+template <class L = Lanes<double>>
+TENON_INLINE void times_powers_of_two(double* out, const double* a, const double* b, long n) {
+  const auto of_lanes = [](auto x, auto y) { return x * value_of<Prim::exp2>(y); };
+  for (; n >= L::count; n -= L::count, a += L::count, b += L::count, out += L::count)
+    L::store(out, of_lanes(L::load(a), L::load(b)));
+  if (n > 0) L::store_first(out, of_lanes(L::load_first(a, n), L::load_first(b, n)), n);
+}
 /// What P gives for two operands that quotient_by_doubles takes.
 template <Prim P, class Int>
 TENON_INLINE Int divided_by_doubles(Int a, Int b) {
@@ -225,6 +261,7 @@ TENON_INLINE T value_of(T a, T b) {
   if constexpr (std::is_same_v<T, double>) {
     if constexpr (P == Prim::atan2) return double_atan2(a, b);
     if constexpr (P == Prim::hypot) return double_hypot(a, b);
+    if constexpr (P == Prim::ldexp) return a * double_exp2(b);
     if constexpr (P == Prim::nextafter) return double_nextafter(a, b);
     if constexpr (P == Prim::pow) return double_pow(a, b);
   }
@@ -270,6 +307,9 @@ void loop(const OpArgs& args) {
       if constexpr (P == Prim::pow && std::is_integral_v<T> && !std::is_same_v<T, bool>)
         if (const int steps = steps_of_exponents(b, n); steps >= 0)
           return powers_of_integers(out, a, b, n, steps);
+      if constexpr (P == Prim::ldexp && std::is_same_v<T, double>) {
+        if constexpr (has_double_lanes) return times_powers_of_two(out, a, b, n);
+      }
       if constexpr (has_exact_rests<P, T>) {
         if (have_exact_rests(a, b, n)) {
           TENON_NO_OVERLAP
@@ -289,15 +329,7 @@ void loop(const OpArgs& args) {
           return;
         }
       }
-      if constexpr (P == Prim::lgamma || P == Prim::digamma)
-        if (!are_positive(a, n)) {
-          TENON_NO_OVERLAP
-          for (long i = 0; i < n; ++i) {
-            const auto x = static_cast<double>(a[i]);
-            out[i] = static_cast<Stored<Out>>(P == Prim::lgamma ? double_lgamma(x) : double_digamma(x));
-          }
-          return;
-        }
+      if constexpr (P == Prim::lgamma || P == Prim::digamma) return gamma_functions<P>(out, a, n);
       if constexpr (std::is_same_v<T, double> && has_vectors(P)) return each_vector<P>(out, a, n);
       if constexpr (P == Prim::erfinv && std::is_same_v<T, double>) return erfinv_of_doubles(out, a, n);
       TENON_NO_OVERLAP

@@ -88,8 +88,9 @@ long block_times(const LoopProgram& program, const LoopSpace& space);
 /// after its chains were recognised. The indices are those of the instructions.
 struct LoopNode {
   Instruction instruction;
-  int fused = -1;        // a Fused, which replaces instruction.prim
-  bool squares = false;  // a reduction that sums the squares of its argument, or of the difference of two
+  int fused = -1;         // a Fused, which replaces instruction.prim
+  bool squares = false;   // a reduction that sums the squares of its argument, or of the difference of two
+  bool products = false;  // a reduction that sums the products of its two arguments
   int arg_count = 0;
   std::array<Reg, 2> more = {-1, -1};  // the arguments that an instruction has no place for
   DType held = DType::f32;             // the type in which its values are held (held_type.h)
@@ -110,6 +111,10 @@ std::vector<LoopNode> recognise_chains(const LoopProgram& program, LoopMode mode
 /// Sets `held` and `operands`: of integers the narrowest types that give the same results. Casts that change
 /// no held value have no users afterwards.
 void choose_held_types(const LoopProgram& program, std::vector<LoopNode>& nodes);
+
+/// Products become part of the sums that read them alone, where both are held in one type: of integers plus a
+/// number, and of f64 and integers along rows. Held types are chosen already.
+void join_products(const LoopProgram& program, LoopMode mode, std::vector<LoopNode>& nodes);
 
 /// What is known of an instruction before any step exists.
 struct LoopValue {

@@ -45,15 +45,14 @@ TENON_INLINE V folded(V a, V b) {
   if constexpr (R == Reduce::all) return a & b;
 }
 
-/// What a chain holds of elements of type T: sums and products of integers wrap around.
-template <Reduce R, class T>
+/// What a chain holds of accumulators of type Acc: sums and products of integers wrap around.
+template <Reduce R, class Acc>
 struct ChainOf {
-  using Acc = typename Fold<R, T>::Acc;
   using type = Acc;
 };
-template <Reduce R, class T>
-requires(std::is_integral_v<T> && (R == Reduce::sum || R == Reduce::prod)) struct ChainOf<R, T> {
-  using type = std::make_unsigned_t<typename Fold<R, T>::Acc>;
+template <Reduce R, class Acc>
+requires(std::is_integral_v<Acc> && (R == Reduce::sum || R == Reduce::prod)) struct ChainOf<R, Acc> {
+  using type = std::make_unsigned_t<Acc>;
 };
 
 template <int distance, class V, int... I>
@@ -155,25 +154,45 @@ TENON_INLINE V widened(const T* p) {
   return __builtin_convertvector(elements, V);
 }
 
-/// What is folded of a row of elements of type T: numbers, squared where `Squares`, less a shift where
-/// `Shifted`.
-template <class T, class Number, bool Squares = false, bool Shifted = false>
+/// What is folded of a row: its elements, their squares, those of what they differ from a shift, or their
+/// products with the elements of another row.
+enum class Folded { elements, squares, squared_differences, products };
+
+/// Of a row of elements of type T, as numbers.
+template <class T, class Number, Folded what = Folded::elements>
 struct FoldedRow {
   const T* data;
+  const T* others = nullptr;
   Number shift = 0;
 
   template <class V>
   TENON_INLINE V at(long c) const {
-    V v;
-    if constexpr (std::is_same_v<V, Number>)
-      v = static_cast<Number>(data[c]);
-    else if constexpr (sizeof(T) == sizeof(Number))
-      std::memcpy(&v, data + c, sizeof v);
-    else
-      v = widened<V>(data + c);
-    if constexpr (Shifted) v = v - shift;
-    if constexpr (Squares) v = v * v;
+    const V v = loaded<V>(data + c);
+    if constexpr (what == Folded::squares) return product(v, v);
+    if constexpr (what == Folded::squared_differences) return product(v - shift, v - shift);
+    if constexpr (what == Folded::products) return product(v, loaded<V>(others + c));
     return v;
+  }
+
+ private:
+  template <class V>
+  static TENON_INLINE V loaded(const T* p) {
+    if constexpr (std::is_same_v<V, Number>) {
+      return static_cast<Number>(*p);
+    } else if constexpr (sizeof(T) == sizeof(Number)) {
+      V v;
+      std::memcpy(&v, p, sizeof v);
+      return v;
+    } else {
+      return widened<V>(p);
+    }
+  }
+  template <class V>
+  static TENON_INLINE V product(V a, V b) {
+    if constexpr (std::is_same_v<V, Number>)
+      return static_cast<V>(Number{1} * 1u * a * b);  // not of ints, which short numbers become
+    else
+      return a * b;
   }
 };
 
@@ -207,25 +226,28 @@ TENON_INLINE long fold_chains_of_rows(Acc* acc, RowOf row_of, long cols, Number 
   return c;
 }
 
-/// in[1] holds the shifts, one a row. Of each row, `many` chains, where that leaves some over `few`, then one
-/// element after the other.
-template <Reduce R, class T, bool Squares = false, bool Shifted = false>
+/// in[1] holds the shifts, one a row, or the rows of the other factors. Of each row, `many` chains, where
+/// that leaves some over `few`, then one element after the other.
+template <Reduce R, class T, Folded what = Folded::elements, class K = Fold<R, T>>
 void fold_rows_on_vectors(void* accumulators, const OpArgs& args, long) {
-  using Acc = typename Fold<R, T>::Acc;
-  using Number = typename ChainOf<R, T>::type;
+  using Acc = typename K::Acc;
+  using Number = typename ChainOf<R, Acc>::type;
   constexpr int line = 16 / static_cast<int>(sizeof(Number));
   // Integers fold in any order: as many as registers hold.
   constexpr int many =
       std::is_same_v<T, std::int64_t> ? 2 * VL : std::max(128 / static_cast<int>(sizeof(T)), 32);
   constexpr int few = std::max(line, 4);
   constexpr bool widens = std::is_same_v<T, float> && sizeof(Number) > sizeof(T);
-  const auto identity = static_cast<Number>(Fold<R, T>::identity());
+  const auto identity = static_cast<Number>(K::identity());
   const OpArgs tile = args;  // what is written may not lie here
   auto* const all = static_cast<Acc*>(accumulators);
-  const auto* const shifts = static_cast<const Number*>(tile.in[1]);
   const auto row_of = [&](long r) __attribute__((always_inline)) {
-    return FoldedRow<T, Number, Squares, Shifted>{static_cast<const T*>(tile.in[0]) + r * tile.in_pitch[0],
-                                                  Shifted ? shifts[r * tile.in_pitch[1]] : Number{}};
+    FoldedRow<T, Number, what> row{static_cast<const T*>(tile.in[0]) + r * tile.in_pitch[0]};
+    if constexpr (what == Folded::products)
+      row.others = static_cast<const T*>(tile.in[1]) + r * tile.in_pitch[1];
+    if constexpr (what == Folded::squared_differences)
+      row.shift = static_cast<const Number*>(tile.in[1])[r * tile.in_pitch[1]];
+    return row;
   };
   long r = 0;
   if constexpr (sizeof(Number) >= 4 && Chains<Number, few>::vectors == 1) {

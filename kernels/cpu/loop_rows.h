@@ -222,6 +222,14 @@ struct HuberLe {
     return x <= c ? x * x * d : x - e;
   }
 };
+struct HuberMin {  // m (x - m d) of m = min(x, c)
+  template <class V>
+  static TENON_INLINE V run(V a, V b, V c, V d) {
+    const V x = a < b ? b - a : a - b;
+    const V m = ((x < c) | (x != x)) ? x : c;
+    return m * (x - m * d);
+  }
+};
 
 }  // namespace
 }  // namespace tenon::cpu::TENON_ISA

@@ -254,15 +254,15 @@ class LoopWorker {
   }
 
   void run_fold(const TileStep& step) {
-    const ValueLocation& from = step.in[0];
     OpArgs tile;
     tile.rows = rows_;
     tile.cols = cols_;
-    tile.in[0] = data_of(from);
-    tile.in_pitch[0] = !from.has_p ? 0 : from.has_q ? pitch_of(from) : 1;
-    const bool has_second = step.in[1].where != ValueLocation::Where::none;
-    tile.in[1] = has_second ? data_of(step.in[1]) : nullptr;
-    tile.in_pitch[1] = has_second && step.in[1].has_p ? 1 : 0;
+    for (const int i : {0, 1}) {
+      const ValueLocation& from = step.in[i];
+      const bool is_there = from.where != ValueLocation::Where::none;
+      tile.in[i] = is_there ? data_of(from) : nullptr;
+      tile.in_pitch[i] = !is_there || !from.has_p ? 0 : from.has_q ? pitch_of(from) : 1;
+    }
     const bool by_rows = plan_.space.mode == LoopMode::rows;
     const FoldFn fold = by_rows ? step.reduce.fold_rows : step.reduce.fold_columns;
     fold(data_of(step.out), tile, row_position_);

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/loop_ops.h"
+#include "kernels/cpu/loop_rows.h"
 #include "kernels/cpu/math.h"
 #include "kernels/cpu/simd_float8.h"
 #include "kernels/cpu/simd_half.h"
@@ -48,6 +49,15 @@ struct HalfFloats {
 #endif
     put(p, low);
     put(p + VL, high);
+  }
+};
+
+/// The same as they lie; one for all columns is rounded.
+template <class Format>
+struct HalfBits : NumbersOf<std::uint16_t> {
+  using Value = float;
+  static TENON_INLINE Vector broadcast(float x) {
+    return NumbersOf<std::uint16_t>::broadcast(Format::narrow(cpu::TENON_ISA::broadcast(x))[0]);
   }
 };
 

@@ -14,6 +14,7 @@ namespace tenon::cpu {
 LoopSteps::LoopSteps(const LoopProgram& program, LoopSpace space)
     : program_(program), nodes_(recognise_chains(program, space.mode)) {
   choose_held_types(program, nodes_);
+  join_products(program, space.mode, nodes_);
   use_tables(program, nodes_);
   plan_.space = std::move(space);
   for (std::size_t i = 0; i < program.code.operands.size(); ++i) {
@@ -333,6 +334,8 @@ bool LoopSteps::can_write_directly(Reg store, Reg r, DType type) {
 
 ReduceOps LoopSteps::reduce_of(Reg r) const {
   const DType type = node(r).operands;
+  if (node(r).products) return reduce_products_ops(type);
+  if (wraps(r)) return reduce_wrapped_ops(type);
   if (!node(r).squares) return reduce_ops(at(r).reduce, type);
   return arg_count(r) == 2 ? reduce_squared_differences_ops(type) : reduce_squares_ops(type);
 }
@@ -348,9 +351,12 @@ void LoopSteps::emit_reduce(Reg r, TileSteps& steps, TileSteps& after) {
 
   TileStep fold = init;
   fold.kind = TileStep::Kind::fold;
-  fold.in_count = 1;
+  fold.in_count = arg_count(r);
   fold.in[0] = fill_columns(arg(r, 0), node(r).operands, steps);
-  if (arg_count(r) == 2) fold.in[1] = location(arg(r, 1));
+  if (node(r).products)
+    fold.in[1] = fill_columns(arg(r, 1), node(r).operands, steps);
+  else if (arg_count(r) == 2)
+    fold.in[1] = location(arg(r, 1));
   if (at(arg(r, 0)).op == LoopOp::load && (in_memory_ || is_folded_in_memory(arg(r, 0))))
     (space().mode == LoopMode::rows ? fold.reduce.fold_rows : fold.reduce.fold_columns) =
         fold_in_memory(node(r), program_.code.operands[operand(arg(r, 0))].dtype, space().mode);
@@ -365,7 +371,7 @@ void LoopSteps::emit_reduce(Reg r, TileSteps& steps, TileSteps& after) {
   if (space().together == 1) return;
   TileStep join = finish;
   join.kind = TileStep::Kind::join;
-  join.reduce = reduce_ops(at(r).reduce, held(r));
+  join.reduce = wraps(r) ? reduce_wrapped_ops(held(r)) : reduce_ops(at(r).reduce, held(r));
   join.in[0].size = static_cast<long>(join.reduce.size);
   join.in[0].offset = allocate(values_in(false, true) * join.in[0].size);
   after.push_back(join);

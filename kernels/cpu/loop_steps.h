@@ -78,6 +78,10 @@ class LoopSteps {
   Reg direct_store(Reg r, const std::vector<Reg>& order, std::size_t n);
   bool reads_memory(Reg user);
   bool can_write_directly(Reg store, Reg r, DType type);
+  /// A sum of integers whose users read the low bits alone.
+  bool wraps(Reg r) const {
+    return at(r).reduce == Reduce::sum && is_integral(held(r)) && held(r) != DType::i64;
+  }
   ReduceOps reduce_of(Reg r) const;
   void emit_reduce(Reg r, TileSteps& steps, TileSteps& after);
   /// Folds need one value per column: repeats a value that has none.

@@ -69,7 +69,7 @@ bool only_primitives_read(const std::vector<LoopNode>& nodes, Reg r) {
 
 FoldFn fold_in_memory(const LoopNode& node, DType dtype, LoopMode mode) {
   const SmallFloatOps* const small = simd_ops().small_floats(dtype);
-  if (!small || node.instruction.op != LoopOp::reduce) return nullptr;
+  if (!small || node.products || node.instruction.op != LoopOp::reduce) return nullptr;
   const FloatFolds& folds = mode == LoopMode::columns ? small->fold_columns : small->fold_rows;
   if (node.squares) return node.arg_count == 2 ? folds.sum_squared_differences : folds.sum_squares;
   switch (node.instruction.reduce) {

@@ -88,11 +88,18 @@ static TENON_INLINE vf vexp_nonpositive(vf x) {
   return x < -87.0f ? vf{} : y;
 }
 static TENON_INLINE vf vexp2(vf x) {
+#if defined(__AVX512DQ__)
+  const auto of = reinterpret_cast<__m512>(x);
+  const vf r = reinterpret_cast<vf>(_mm512_reduce_ps(of, 0));  // less the nearest integer; of infinity 0
+  const vf slope = polynomial(r, 0.00015453163f, 0.0013390863f, 0.009618083f, 0.05550357f, 0.2402265f,
+                              0.6931472f);  // (2^r - 1) / r
+  return reinterpret_cast<vf>(
+      _mm512_scalef_ps(reinterpret_cast<__m512>(slope * r + 1.0f), _mm512_roundscale_ps(of, 0)));
+#endif
   x = clamp(x, -151.0f, 129.0f);
   const vf n = round_small(x);
-  const ExpParts e =
-      exp_parts((x - n) * 0.693147181f);  // |.| <= ln(2) / 2: its own n is 0 or rounds off nothing
-  return scaled(e.power_of_e(), n + e.n);
+  const ExpParts e = exp_parts((x - n) * 0.693147181f, vf{});
+  return scaled(e.power_of_e(), n);
 }
 static TENON_INLINE vf vexpm1(vf x) {
   const vf y = clamp(x, -20.0f, 89.0f);

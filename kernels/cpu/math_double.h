@@ -95,6 +95,37 @@ static TENON_INLINE V double_exp2(V x) {
   if constexpr (!std::is_same_v<V, double>) return result;
   return choose(x < 1024, result, x + __builtin_inf());
 }
+#if defined(__AVX512F__)
+/// 2^n 2^(j / 16) 2^r, of which the second lies in a table.
+static TENON_INLINE vd double_exp2(vd x) {
+  constexpr int sixteenths = 4 << 4;
+  static constexpr double powers[16] = {0x1p0,
+                                        0x1.0b5586cf9890fp+0,
+                                        0x1.172b83c7d517bp+0,
+                                        0x1.2387a6e756238p+0,
+                                        0x1.306fe0a31b715p+0,
+                                        0x1.3dea64c123422p+0,
+                                        0x1.4bfdad5362a27p+0,
+                                        0x1.5ab07dd485429p+0,
+                                        0x1.6a09e667f3bcdp+0,
+                                        0x1.7a11473eb0187p+0,
+                                        0x1.8ace5422aa0dbp+0,
+                                        0x1.9c49182a3f090p+0,
+                                        0x1.ae89f995ad3adp+0,
+                                        0x1.c199bdd85529cp+0,
+                                        0x1.d5818dcfba487p+0,
+                                        0x1.ea4afa2a490dap+0};
+  const __m512d nearest = _mm512_roundscale_pd(native(x), sixteenths);
+  const vd r = lanes_of(_mm512_reduce_pd(native(x), sixteenths));  // of infinity 0
+  const __m512i place = _mm512_castpd_si512(native(lanes_of(nearest) + double_magic / 16));
+  const vd power =
+      lanes_of(_mm512_permutex2var_pd(_mm512_loadu_pd(powers), place, _mm512_loadu_pd(powers + 8)));
+  const vd slope = double_polynomial(r, 0x1.430a1d08ec681p-13, 0x1.5d897e525c216p-10, 0x1.3b2ab6fb41213p-7,
+                                     0x1.c6b08d6f2a289p-5, 0x1.ebfbdff82c590p-3,
+                                     0x1.62e42fefa39f3p-1);                       // (2^r - 1) / r
+  return lanes_of(_mm512_scalef_pd(native(power * r * slope + power), nearest));  // by its floor
+}
+#endif
 /// For x <= 300: 2^n (e^r - 1) + (2^n - 1).
 template <class V>
 static TENON_INLINE V double_expm1_below(V x) {

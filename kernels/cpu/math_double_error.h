@@ -134,14 +134,23 @@ inline constexpr double double_pi = 2 * double_half_pi;
 /// From the nearest whole number; of a whole one 0.
 static TENON_INLINE double double_from_whole(double x) { return x - __builtin_rint(x); }
 
+/// Of x = -0, 0, -1, -2, ...
+static TENON_INLINE double double_digamma_of_pole(double x) { return x == 0 ? -1 / x : __builtin_nan(""); }
+/// pi / tan(pi r), for 0 < |r| <= 1/2: its poles at 0 and 1, and a series.
+static TENON_INLINE double double_cotangent_of_pi(double r) {
+  const double z = r * r;
+  const double rest = double_horner(z, 0x1.55aabe9f4febcp-17, 0x1.eba4e54942c2dp-16, 0x1.01943d82a77b3p-13,
+                                    0x1.0203cabf037bbp-11, 0x1.04b8f34a4d053p-9, 0x1.0b36af1359baap-7,
+                                    0x1.1c261302fcc47p-5, 0x1.51322ac7d7dc3p-3, 0x1.4a34cc4a60fa7p+0);
+  return (1 - 3 * z) / (r - r * z) - r * rest;
+}
 /// The same for every finite x that is 0 or no less than 2^-500 in magnitude: psi(x) = psi(1 - x) - pi /
 /// tan(pi x).
 static TENON_INLINE double double_digamma(double x) {
   const double rest = double_from_whole(x);
   const double above = double_digamma_of_positive(x > 0 ? x : 1 - x);
-  const double below = above - double_pi / double_tan(double_pi * rest);
-  const double at_whole = x == 0 ? -1 / x : __builtin_nan("");
-  return x > 0 ? above : rest == 0 ? at_whole : below;
+  const double below = above - double_cotangent_of_pi(rest);
+  return x > 0 ? above : rest == 0 ? double_digamma_of_pole(x) : below;
 }
 
 /// lgamma(x) for 3/4 <= x < 9/4, whose zeros are those of its factors.
@@ -157,16 +166,27 @@ static TENON_INLINE double double_lgamma_near(double x) {
   return (x - 1) * (x - 2) * share;
 }
 
-/// lgamma(x) for 2^-500 <= x < infinity: above 41/4 by Stirling's series, and below by gamma(x + 1) = x
-/// gamma(x) from where double_lgamma_near has it.
-static TENON_INLINE double double_lgamma_of_positive(double x) {
+/// A number of double_lgamma_near, and the factor between its gamma function and that of x; for x < 3/4 the
+/// factor's inverse.
+struct GammaFactor {
+  double near, factor;
+};
+constexpr double least_far_gamma = 10.25;
+/// For 0 < x < least_far_gamma, by gamma(x + 1) = x gamma(x).
+static TENON_INLINE GammaFactor double_gamma_factor(double x) {
   double near = x < 0.75 ? x + 1 : x, factor = x < 0.75 ? x : 1;
   for (int step = 0; step < 8; ++step) {
     const bool is_above = near >= 2.25;
     near = is_above ? near - 1 : near;
     factor = is_above ? factor * near : factor;
   }
-  const bool is_far = x >= 10.25;
+  return {near, factor};
+}
+/// lgamma(x) for 2^-500 <= x < infinity: from least_far_gamma on by Stirling's series, and below from where
+/// double_lgamma_near has it.
+static TENON_INLINE double double_lgamma_of_positive(double x) {
+  const auto [near, factor] = double_gamma_factor(x);
+  const bool is_far = x >= least_far_gamma;
   const double logarithm = double_log(is_far ? x : factor);
   const double below = double_lgamma_near(near) + (x < 0.75 ? -logarithm : logarithm);
   const double inverse = 1 / x;
@@ -177,12 +197,33 @@ static TENON_INLINE double double_lgamma_of_positive(double x) {
   return is_far ? far : below;
 }
 
+/// |sin(pi x)|
+static TENON_INLINE double double_sine_of_pi(double x) {
+  const double r = double_from_whole(x);
+  return __builtin_fabs(r) * double_horner(r * r, 0x1.9d462020fcc78p-21, -0x1.6f7acdb8f6580p-16,
+                                           0x1.e8f3675ee37ddp-12, -0x1.e3074dfaf87afp-8, 0x1.5078348551854p-4,
+                                           -0x1.32d2cce627c86p-1, 0x1.466bc6775aa7dp+1, -0x1.4abbce625be52p+2,
+                                           0x1.921fb54442d18p+1);
+}
 /// The same for every finite x that is 0 or no less than 2^-500 in magnitude: gamma(x) gamma(1 - x) = pi /
 /// sin(pi x).
 static TENON_INLINE double double_lgamma(double x) {
   const double above = double_lgamma_of_positive(x > 0 ? x : 1 - x);
-  const double sine = double_sin(double_pi * double_from_whole(x));
-  return x > 0 ? above : double_log(double_pi / __builtin_fabs(sine)) - above;
+  return x > 0 ? above : double_log(double_pi / double_sine_of_pi(x)) - above;
+}
+/// The same where 1 - least_far_gamma < x < least_far_gamma, by one logarithm.
+static TENON_INLINE double double_lgamma_of_small_positive(double x) {
+  const auto [near, factor] = double_gamma_factor(x);
+  const double logarithm = double_log(factor);
+  return double_lgamma_near(near) + (x < 0.75 ? -logarithm : logarithm);
+}
+static TENON_INLINE double double_lgamma_of_small(double x) {
+  const auto [near, factor] = double_gamma_factor(x > 0 ? x : 1 - x);
+  const double inverse_pi = 0x1.45f306dc9c883p-2;
+  const double logarithm = double_log(x > 0 ? factor : double_sine_of_pi(x) * factor * inverse_pi);
+  const double of_near = double_lgamma_near(near);
+  const double above = of_near + (x < 0.75 ? -logarithm : logarithm);
+  return x > 0 ? above : -(logarithm + of_near);
 }
 
 }  // namespace tenon::cpu::TENON_ISA

@@ -33,11 +33,10 @@ void run_piece(const SpecialRun& run, SpecialFunction function, long first, long
                  [](double x) { return static_cast<T>(x); });
 }
 
-template <class T>
 void divisors_of_piece(const SpecialRun& run, long first, long count) {
-  const T *const a = static_cast<const T*>(run.a) + first, *const b = static_cast<const T*>(run.b) + first;
-  T* const out = static_cast<T*>(run.out) + first;
-  for (long i = 0; i < count; ++i) out[i] = scalar_detail::common_divisor(a[i], b[i]);
+  const long offset = first * static_cast<long>(size_of(run.dtype));
+  const auto at = [&](const void* from) { return static_cast<const std::byte*>(from) + offset; };
+  divisors_piece({run.dtype, at(run.a), at(run.b), static_cast<std::byte*>(run.out) + offset, count});
 }
 
 }  // namespace
@@ -51,11 +50,7 @@ void run_special(const SpecialRun& run, ThreadPool& pool) {
       run.dtype == DType::f64 ? run_piece<double>(run, *run.function, at, here)
                               : run_piece<float>(run, *run.function, at, here);
     }
-    if (run.function) return;
-    dispatch_real(run.dtype, [&]<class T>(dtype_tag<T>) {
-      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-        divisors_of_piece<T>(run, first, count);
-    });
+    if (!run.function) divisors_of_piece(run, first, count);
   });
 }
 

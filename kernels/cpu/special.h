@@ -31,6 +31,17 @@ struct SpecialPiece {
 using RunSpecialPiece = long(const SpecialPiece&);
 TENON_PER_ISA(RunSpecialPiece, special_piece, special_piece)
 
+/// Greatest common divisors of integers; out may be a or b.
+struct DivisorsPiece {
+  DType dtype = DType::i64;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* out = nullptr;
+  long count = 0;
+};
+using RunDivisorsPiece = void(const DivisorsPiece&);
+TENON_PER_ISA(RunDivisorsPiece, divisors_piece, divisors_piece)
+
 /// The same of f32 or f64, computed in double; without a function, the greatest common divisors of integers.
 struct SpecialRun {
   std::optional<SpecialFunction> function;

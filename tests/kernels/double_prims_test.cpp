@@ -133,6 +133,32 @@ TEST_P(DoublePrims, LogarithmsOfTheGammaFunctionAreAccurate) {
   }
 }
 
+TEST_P(DoublePrims, PowersOfTwoOfAnyExponent) {
+  std::vector<double> a, b;
+  for (const double factor : {1.0, -3.0, 0.0, -0.0, 5e-324, 1.7e308, inf, std::nan("")})
+    for (const double exponent : {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1023.0, 1023.9, 1024.0, -1022.0, -1060.25,
+                                  -1074.0, -1075.5, -2000.0, 1e300, -1e300, inf, -inf, std::nan("")})
+      a.push_back(factor), b.push_back(exponent);
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> exponent(-1080, 1030), near(-2, 2);
+  for (int i = 0; i < 100'000; ++i) a.push_back(1), b.push_back(i % 2 ? exponent(random) : near(random));
+  for (int i = -1074; i < 1024; ++i) a.push_back(1), b.push_back(i);
+  const std::vector<double> y = run_binary_of_doubles(Prim::ldexp, a, b), power = run_unary(Prim::exp2, b);
+  std::vector<float> narrow;
+  for (const double v : b) narrow.push_back(static_cast<float>(v / 8));
+  const std::vector<float> power_of_floats = run_unary(Prim::exp2, narrow);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double of_two = std::rint(b[i]) == b[i] ? std::exp2(b[i]) : power[i];
+    EXPECT_LE(ulps(power[i], std::exp2(static_cast<long double>(b[i]))), 1.1) << b[i];
+    EXPECT_EQ(ulps(power[i], static_cast<long double>(of_two)), 0) << b[i];
+    EXPECT_LE(ulps(y[i], static_cast<long double>(a[i] * power[i])), 1) << a[i] << " 2^" << b[i];
+    const float of_float = power_of_floats[i], exact = std::exp2(narrow[i]);
+    EXPECT_TRUE(of_float == exact || (std::isnan(of_float) && std::isnan(exact)) ||
+                std::fabs(of_float - exact) <= std::fmax(1.5e-45f, exact * 1.6e-7f))
+        << narrow[i];
+  }
+}
+
 TEST_P(DoublePrims, PowersOfDoublesAreAccurate) {
   std::vector<double> a, b;
   const std::vector<double> special = {

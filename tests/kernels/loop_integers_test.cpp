@@ -50,6 +50,44 @@ TEST_P(LoopIntegers, ShiftsOfIntegers) {
       }
 }
 
+TEST_P(LoopIntegers, ProductsPlusANumberWrapAround) {
+  for (const DType dtype : {DType::i8, DType::u8, DType::i16, DType::i32, DType::i64})
+    for (const std::int64_t n : {1, 37, 1025})
+      for (const Dims& right : {Dims{n, 1}, Dims{1, 0}, Dims{0, 1}, Dims{0, 0}}) {
+        LoopProgram p = program_over({3, n});
+        const Reg x = p.load(dense(p, 0, dtype)), y = p.load({1, dtype, right});
+        const Reg product = p.cast(dtype, p.prim(Prim::mul, x, y));
+        p.store(dense(p, 2, dtype), p.prim(Prim::add, product, x));
+        p.store(dense(p, 3, dtype), p.prim(Prim::add, y, p.prim(Prim::mul, y, x)));
+        p.store(dense(p, 4, DType::i64), p.prim(Prim::add, p.prim(Prim::mul, x, x), y));
+        expect_matches_reference(p, [&](LoopBuffers& buffers) {
+          const std::int64_t large = std::int64_t{1} << (8 * size_of(dtype) - 2);
+          buffers.set(0, 0, {.whole = large});
+          buffers.set(1, 0, {.whole = 7});
+        });
+      }
+}
+
+TEST_P(LoopIntegers, SumsOfAnyTypeThatWrapAround) {
+  for (const DType dtype : {DType::i8, DType::u8, DType::i16, DType::i32, DType::i64})
+    for (const DType stored : {DType::i8, DType::u8, DType::i16, DType::i32, DType::i64})
+      for (const std::int64_t length : {1, 5, 37, 300, 5000})
+        for (const std::int64_t rows : {1, 17}) {
+          LoopProgram p = program_over({rows, length}, 1);
+          const Reg x = p.load(dense(p, 0, dtype)), y = p.load({1, dtype, {0, 1}});
+          p.store({2, stored, {1, 0}}, p.reduce(Reduce::sum, p.prim(Prim::mul, x, y)));
+          p.store({3, stored, {1, 0}}, p.reduce(Reduce::sum, x));
+          p.store({4, stored, {1, 0}}, p.reduce(Reduce::sum, p.cast(dtype, p.prim(Prim::mul, x, y))));
+          expect_matches_reference(p);
+          if (length > 300) continue;
+          LoopProgram across = program_over({rows, length}, 1);  // memory runs across the rows
+          const Reg z = across.load({0, dtype, {1, rows}});
+          across.store({1, stored, {1, 0}}, across.reduce(Reduce::sum, z));
+          across.store({2, stored, {1, 0}}, across.reduce(Reduce::sum, across.prim(Prim::mul, z, z)));
+          expect_matches_reference(across);
+        }
+}
+
 TEST_P(LoopIntegers, PowersOfIntegers) {
   for (const DType dtype : {DType::i8, DType::u8, DType::i16, DType::i32, DType::i64})
     for (const std::int64_t exponent : {-3, 0, 1, 2, 5, 63, 64})

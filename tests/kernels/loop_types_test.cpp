@@ -32,7 +32,8 @@ TEST_P(LoopTypes, ClampsAreTheirMaximumAndMinimum) {
 TEST_P(LoopTypes, OneOperatorOnFloatsOf16BitsWhereTheyLie) {
   for (const DType dtype : {DType::f16, DType::bf16})
     for (const std::int64_t n : {1, 3, 15, 16, 17, 64, 1000}) {
-      for (const Prim prim : {Prim::add, Prim::sub, Prim::mul, Prim::div, Prim::min, Prim::max})
+      for (const Prim prim : {Prim::add, Prim::sub, Prim::mul, Prim::div, Prim::min, Prim::max, Prim::fmin,
+                              Prim::fmax, Prim::copysign, Prim::ldexp})
         for (const Dims& right : {Dims{n, 1}, Dims{0, 1}, Dims{1, 0}}) {
           LoopProgram p = program_over({5, n});
           const Reg a = p.load(dense(p, 0, dtype)), b = p.load({1, dtype, right});
@@ -40,10 +41,11 @@ TEST_P(LoopTypes, OneOperatorOnFloatsOf16BitsWhereTheyLie) {
           expect_matches_reference(p, [&](LoopBuffers& buffers) {
             buffers.set(0, n - 1, {.real = std::nan("")});
             buffers.set(0, n, {.real = -HUGE_VAL});
+            buffers.set(1, 0, {.real = -0.0});
           });
         }
       for (const Prim prim : {Prim::neg, Prim::abs, Prim::floor, Prim::ceil, Prim::trunc, Prim::round,
-                              Prim::recip, Prim::rsqrt}) {
+                              Prim::recip, Prim::rsqrt, Prim::sign}) {
         LoopProgram p = program_over({5, n});
         LoopOperand rows_apart = dense(p, 0, dtype);
         rows_apart.strides[0] += 3;
@@ -247,6 +249,10 @@ TEST_P(LoopTypes, ChainsAreTheirPrimitives) {
         const auto centred = [&] { return p.prim(Prim::mul, p.prim(Prim::sub, x, w), y); };
         store(17, p.prim(Prim::add, p.prim(Prim::mul, centred(), w), y));
         store(18, p.prim(Prim::add, x, p.prim(Prim::mul, y, centred())));
+        store(19, p.prim(Prim::add, w, p.prim(Prim::div, x, y)));
+        store(20, p.prim(Prim::add, p.prim(Prim::div, y, w), x));
+        const Reg far = p.prim(Prim::abs, p.prim(Prim::sub, x, w)), least = p.prim(Prim::min, far, y);
+        store(21, p.prim(Prim::mul, least, p.prim(Prim::sub, far, p.prim(Prim::mul, least, w))));
         expect_matches_reference(p, [&](LoopBuffers& b) {
           b.set(0, n, {.real = std::nan("")});
           b.set(0, 0, {.real = -0.0});
@@ -308,6 +314,12 @@ TEST_P(LoopTypes, RowsOfEveryLength) {
         apart.strides[0] += 3;
         sums.store({1, computed, {1, 0}}, sums.reduce(Reduce::sum, sums.load(apart)));
         expect_matches_reference(sums);
+        if (dtype != DType::f64) continue;
+        LoopProgram products = program_over({rows, length}, 1);
+        const Reg left = products.load(dense(products, 0, dtype)), right = products.load({1, dtype, {0, 1}});
+        products.store({2, computed, {1, 0}},
+                       products.reduce(Reduce::sum, products.prim(Prim::mul, left, right)));
+        expect_matches_reference(products);
       }
 }
 

@@ -64,6 +64,37 @@ TEST_P(Specials, QuantilesOfTheNormalDistribution) {
   }
 }
 
+template <class T>
+void check_divisors(DType dtype) {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> numbers = {0, 1, 2, 6, 12, 96, 100, 127, Limits::min(), Limits::max(), Limits::max() - 1};
+  for (const int bits : {23, 24, 51, 52, 53})
+    if (bits < Limits::digits)
+      for (const int near : {-1, 0, 1})
+        numbers.push_back(static_cast<T>((T{1} << bits) + static_cast<T>(near)));
+  const std::size_t few = numbers.size();
+  for (std::size_t i = 0; std::is_signed_v<T> && i < few; ++i)
+    if (numbers[i] != Limits::min()) numbers.push_back(static_cast<T>(-numbers[i]));
+  std::vector<T> a, b;
+  for (const T x : numbers)
+    for (const T y : numbers) a.push_back(x), b.push_back(y);
+  for (unsigned i = 1; i < 400; ++i) {  // groups without large numbers, too
+    a.push_back(static_cast<T>(i * 2654435761u >> 25)), b.push_back(static_cast<T>(i * 40503u >> 3 & 63));
+  }
+  std::vector<T> out(a.size());
+  ThreadPool pool(1);
+  run_special({{}, dtype, a.data(), b.data(), out.data(), static_cast<long>(a.size())}, pool);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    EXPECT_EQ(out[i], scalar_detail::common_divisor(a[i], b[i])) << +a[i] << " " << +b[i];
+}
+TEST_P(Specials, GreatestCommonDivisors) {
+  check_divisors<std::uint8_t>(DType::u8);
+  check_divisors<std::int8_t>(DType::i8);
+  check_divisors<std::int16_t>(DType::i16);
+  check_divisors<std::int32_t>(DType::i32);
+  check_divisors<std::int64_t>(DType::i64);
+}
+
 TEST_P(Specials, IncompleteGammaFunctions) {
   std::vector<double> a, x;
   for (int i = 0; i < 3000; ++i) {
