@@ -55,12 +55,13 @@ void copy_panel(const StrassenB& b, long first, long cols, long width, float* to
 // Divides each column by a power of two, so that its largest number is 1 to 2.
 void scale_columns(long depth, long width, float* panel, float* unscale) {
   constexpr int least = -126;
-  std::vector<float> factor(static_cast<std::size_t>(width));
+  std::vector<float> factor(static_cast<std::size_t>(width), 1.0f);
   std::fill_n(unscale, width, 0.0f);
   for (long k = 0; k < depth; k++)
     for (long j = 0; j < width; j++) unscale[j] = std::max(unscale[j], std::abs(panel[k * width + j]));
   for (long j = 0; j < width; j++) {
-    const int exponent = unscale[j] == 0 ? 0 : std::max(least, std::ilogb(unscale[j]));
+    if (unscale[j] == 0) continue;  // the results stay zeros
+    const int exponent = std::max(least, std::ilogb(unscale[j]));
     unscale[j] = std::ldexp(1.0f, exponent);
     factor[static_cast<std::size_t>(j)] = std::ldexp(1.0f, -exponent);
   }

@@ -12,28 +12,36 @@ float power_of_two(std::int32_t exponent) {
   return __builtin_bit_cast(float, (exponent + exponent_bias) << mantissa_bits);
 }
 
-// A row's exponent: that of its largest number.
-struct Largest {
-  vi bits_of_lanes{};
-  std::int32_t bits_of_rest = 0;
-
-  void add(const float* row, long count) {
-    long k = 0;
-    for (; k + VL <= count; k += VL) {
-      const vi magnitude = bits(load(row + k)) & 0x7fffffff;
-      bits_of_lanes = bits_of_lanes > magnitude ? bits_of_lanes : magnitude;
-    }
-    for (; k < count; k++) {
-      const std::int32_t magnitude = __builtin_bit_cast(std::int32_t, row[k]) & 0x7fffffff;
-      bits_of_rest = bits_of_rest > magnitude ? bits_of_rest : magnitude;
-    }
+// The bits of the largest magnitude of a row.
+std::int32_t largest_bits(const float* row, long count) {
+  vi of_lanes{};
+  std::int32_t largest = 0;
+  long k = 0;
+  for (; k + VL <= count; k += VL) {
+    const vi magnitude = bits(load(row + k)) & 0x7fffffff;
+    of_lanes = of_lanes > magnitude ? of_lanes : magnitude;
   }
-  std::int32_t exponent() const {
-    std::int32_t largest = bits_of_rest;
-    for (int i = 0; i < VL; i++) largest = largest > bits_of_lanes[i] ? largest : bits_of_lanes[i];
-    if (largest == 0) return 0;
-    const std::int32_t exponent = (largest >> mantissa_bits) - exponent_bias;
-    return exponent > -most_exponent ? exponent : -most_exponent;
+  for (; k < count; k++) {
+    const std::int32_t magnitude = __builtin_bit_cast(std::int32_t, row[k]) & 0x7fffffff;
+    largest = largest > magnitude ? largest : magnitude;
+  }
+  for (int i = 0; i < VL; i++) largest = largest > of_lanes[i] ? largest : of_lanes[i];
+  return largest;
+}
+
+// What a row is multiplied by, and what its results are: 0 where the row is, which stay exact then.
+struct RowScale {
+  bool fits = true;
+  float scale = 1, unscale = 0;
+
+  explicit RowScale(std::int32_t largest) {
+    if (largest == 0) return;
+    std::int32_t exponent = (largest >> mantissa_bits) - exponent_bias;
+    if (exponent < -most_exponent) exponent = -most_exponent;
+    fits = exponent <= most_exponent;
+    if (!fits) return;
+    scale = power_of_two(-exponent);
+    unscale = power_of_two(exponent);
   }
 };
 
@@ -53,14 +61,11 @@ TENON_INLINE void write_sums(const Load& at, const Store& put, V up, V low, V un
 }  // namespace
 
 bool form_strassen_sums(const StrassenRows& r) {
-  Largest upper, lower;
-  upper.add(r.upper, 2 * r.half_depth);
-  if (r.lower) lower.add(r.lower, 2 * r.half_depth);
-  const std::int32_t up_exponent = upper.exponent(), low_exponent = lower.exponent();
-  if (up_exponent > most_exponent || low_exponent > most_exponent) return false;
-  const float up = power_of_two(-up_exponent), low = power_of_two(-low_exponent);
-  r.unscale[0] = power_of_two(up_exponent);
-  r.unscale[1] = power_of_two(low_exponent);
+  const RowScale upper(largest_bits(r.upper, 2 * r.half_depth));
+  const RowScale lower(r.lower ? largest_bits(r.lower, 2 * r.half_depth) : 0);
+  if (!upper.fits || !lower.fits) return false;
+  r.unscale[0] = upper.unscale;
+  r.unscale[1] = lower.unscale;
   const long half = r.half_depth;
   long k = 0;
   for (; k + VL <= half; k += VL) {
@@ -70,7 +75,7 @@ bool form_strassen_sums(const StrassenRows& r) {
           return row ? load(row + quarter % 2 * half + k) : vf{};
         },
         [&](int sum, vf x) __attribute__((always_inline)) { store(r.sums + sum * r.sum_distance + k, x); },
-        broadcast(up), broadcast(low), broadcast(r.unscale[0]), broadcast(r.unscale[1]));
+        broadcast(upper.scale), broadcast(lower.scale), broadcast(upper.unscale), broadcast(lower.unscale));
   }
   for (; k < half; k++) {
     write_sums<float>(
@@ -78,7 +83,8 @@ bool form_strassen_sums(const StrassenRows& r) {
           const float* const row = quarter < 2 ? r.upper : r.lower;
           return row ? row[quarter % 2 * half + k] : 0.0f;
         },
-        [&](int sum, float x) { r.sums[sum * r.sum_distance + k] = x; }, up, low, r.unscale[0], r.unscale[1]);
+        [&](int sum, float x) { r.sums[sum * r.sum_distance + k] = x; }, upper.scale, lower.scale,
+        upper.unscale, lower.unscale);
   }
   return true;
 }
