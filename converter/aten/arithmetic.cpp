@@ -165,6 +165,12 @@ Results larger(Call& call) {
   return tenon::apply(Maximum{}, promoted(call.build, given));
 }
 
+// In the type of what is clamped: a negative one of bytes wraps around, as PyTorch's does.
+double bound_of(Call& call, std::string_view name, DType dtype) {
+  const double bound = call.number(name);
+  return dtype == DType::u8 && bound < 0 ? bound + 256 : bound;
+}
+
 Results clamp_between(Call& call, std::string_view low, std::string_view high) {
   std::vector<AbstractValue> given = {call.value("self")};
   const bool has_low = call.has(low);
@@ -182,8 +188,8 @@ Results clamp_between(Call& call, std::string_view low, std::string_view high) {
   }
   if (numbers) {
     Clamp op;
-    if (has_low) op.min = call.number(low);
-    if (has_high) op.max = call.number(high);
+    if (has_low) op.min = bound_of(call, low, dtype);
+    if (has_high) op.max = bound_of(call, high, dtype);
     return apply(op, {x});
   }
   Ref y = x;

@@ -117,6 +117,9 @@ TRACED |= {
                                                         T(range(size[0] * n * (n + 1)), dtype=torch.float32).reshape(size[0], n, n + 1) / 7)
     for size, n in (((2, 3, 5, 4), 2), ((1, 1, 1, 6), 2), ((2, 1, 2, 3, 4), 3)) for corners in (False, True)
 } | {
+    f"bytes between {low} and {high}": (lambda x, low=low, high=high: x.clamp(low, high), T([0, 1, 11, 200, 253, 255], dtype=torch.uint8))
+    for low, high in ((-1, 10), (-5, -1), (None, -3), (-7, None), (3, 250))
+} | {
     f"sign of a clamped zero of {dtype}": (lambda x: 1 / x.clamp(0, 6), T([-0.0, 0.0, -1.0, 7.0, -0.0], dtype=dtype)) for dtype in (torch.float16, torch.float32, torch.float64)
 }  # fmt: skip
 
