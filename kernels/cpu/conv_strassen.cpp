@@ -29,10 +29,6 @@ double conv_strassen_time(const ConvShape& s) {
   return conv_strassen_pays(s) ? strassen_time(pixels(s), s.Cout, s.Cin) : much;
 }
 
-bool conv_strassen_fits(const ConvShape& s, const float* weights) {
-  return fits_sums(s.Cin, s.Cout, matrix_of(s, weights));
-}
-
 long conv_strassen_packed_size(const ConvShape& s) {
   return packed_b_size(s.Cin, s.Cout, matrix_of(s, nullptr));
 }

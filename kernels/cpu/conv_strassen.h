@@ -10,8 +10,6 @@ bool conv_strassen_supports(const ConvShape& s);
 bool conv_strassen_pays(const ConvShape& s);
 /// The share of its time; more than all where it does not pay.
 double conv_strassen_time(const ConvShape& s);
-/// May it be taken with these weights? It would spread an infinity or a NaN among them.
-bool conv_strassen_fits(const ConvShape& s, const float* weights);
 
 long conv_strassen_packed_size(const ConvShape& s);
 void pack_conv_strassen(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool);

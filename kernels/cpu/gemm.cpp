@@ -270,8 +270,6 @@ bool fits_pieces(long K, long N, const MatrixB& b) {
   return std::ranges::none_of(largest, [](float x) { return x > 0 && x < FloatPieces::least; });
 }
 
-bool fits_sums(long K, long N, const MatrixB& b) { return sums_of(K, N, b).fits(); }
-
 bool gemm_runs_pieces(long M, long N, long K) {
   // Few rows wait for B, which has half as many bytes more; narrow products for A in pieces, shallow ones for
   // their sums.

@@ -16,7 +16,7 @@ struct MatrixB {
   DType type = DType::f32;  // or f16, bf16, or a float8
   bool is_widened = false;  // the data are float32 numbers, each of which is one of `type`: bf16
   bool in_pieces = false;   // packed as float_pieces.h says, where gemm_runs_pieces; `type` is f32
-  bool in_sums = false;     // packed as strassen.h says, where strassen_pays and fits_sums; `type` is f32
+  bool in_sums = false;     // packed as strassen.h says, where strassen_pays; `type` is f32
 
   /// The matrix so many elements further on, and from an element on.
   MatrixB further(long elements) const;
@@ -32,7 +32,6 @@ long packed_b_size(long K, long N, const MatrixB& b);
 /// Are products of float32 of this size faster in pieces of bfloat16, and are all columns of B large enough?
 bool gemm_runs_pieces(long M, long N, long K);
 bool fits_pieces(long K, long N, const MatrixB& b);
-bool fits_sums(long K, long N, const MatrixB& b);
 void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool);
 
 struct Gemm {

@@ -52,13 +52,19 @@ void copy_panel(const StrassenB& b, long first, long cols, long width, float* to
     for (long j = 0; j < cols; j++) to[k * width + j] = from[k * b.k_stride + j * b.n_stride];
 }
 
-// Divides each column by a power of two, so that its largest number is 1 to 2.
-void scale_columns(long depth, long width, float* panel, float* unscale) {
+// Divides each column by a power of two, so that its largest number is 1 to 2. Are all at most 2^100?
+bool scale_columns(long depth, long width, float* panel, float* unscale) {
   constexpr int least = -126;
   std::vector<float> factor(static_cast<std::size_t>(width), 1.0f);
   std::fill_n(unscale, width, 0.0f);
+  bool fits = true;
   for (long k = 0; k < depth; k++)
-    for (long j = 0; j < width; j++) unscale[j] = std::max(unscale[j], std::abs(panel[k * width + j]));
+    for (long j = 0; j < width; j++) {
+      const float x = std::abs(panel[k * width + j]);
+      unscale[j] = std::max(unscale[j], x);
+      fits &= x <= 0x1p100f;
+    }
+  if (!fits) return false;
   for (long j = 0; j < width; j++) {
     if (unscale[j] == 0) continue;  // the results stay zeros
     const int exponent = std::max(least, std::ilogb(unscale[j]));
@@ -67,7 +73,12 @@ void scale_columns(long depth, long width, float* panel, float* unscale) {
   }
   for (long k = 0; k < depth; k++)
     for (long j = 0; j < width; j++) panel[k * width + j] *= factor[static_cast<std::size_t>(j)];
+  return true;
 }
+
+// Behind the sums lie the factors of the columns, and whether all of B fits.
+long columns_at(long half_depth, long right) { return sums * half_depth * right; }
+long fits_at(long half_depth, long right) { return columns_at(half_depth, right) + 2 * right; }
 
 }  // namespace
 
@@ -88,23 +99,12 @@ bool strassen_pays(long M, long N, long K) {
   return !runs_float_pieces() && K % 2 == 0 && M >= least_rows && strassen_time(M, N, K) <= most_time;
 }
 
-bool StrassenB::fits() const {
-  const bool by_columns = k_stride == 1;
-  const long rows = by_columns ? N : K, cols = by_columns ? K : N;
-  const long row_stride = by_columns ? n_stride : k_stride, col_stride = by_columns ? k_stride : n_stride;
-  for (long i = 0; i < rows; i++) {
-    bool fits = true;
-    for (long j = 0; j < cols; j++) fits &= std::abs(data[i * row_stride + j * col_stride]) <= 0x1p100f;
-    if (!fits) return false;
-  }
-  return true;
-}
-
-long StrassenB::packed_size(long K, long N) { return (sums * (K / 2) + 2) * half_cols(N); }
+long StrassenB::packed_size(long K, long N) { return fits_at(K / 2, half_cols(N)) + 1; }
 
 void StrassenB::pack(float* packed, ThreadPool& pool) const {
   const long width = row_gemm_tile().cols, half = K / 2, right = half_cols(N);
-  float* const unscale = packed + sums * half * right;
+  float* const unscale = packed + columns_at(half, right);
+  std::atomic<bool> fits = true;
   std::vector<float> panels(static_cast<std::size_t>(pool.threads() * 2 * K * width));
   pool.parallel_for(right / width, [&](long panel, int worker) {
     const long first = panel * width;
@@ -112,8 +112,9 @@ void StrassenB::pack(float* packed, ThreadPool& pool) const {
     for (int side = 0; side < 2; side++) {
       const long n = side * right + first;
       copy_panel(*this, std::min(n, N), std::clamp(N - n, 0L, width), width, sides + side * K * width);
-      scale_columns(K, width, sides + side * K * width, unscale + n);
+      if (!scale_columns(K, width, sides + side * K * width, unscale + n)) fits = false;
     }
+    if (!fits) return;
     for (int s = 0; s < sums; s++) {
       const SumOfB& sum = sums_of_b[static_cast<std::size_t>(s)];
       const auto row = [&](int quarter, long k) {
@@ -129,6 +130,7 @@ void StrassenB::pack(float* packed, ThreadPool& pool) const {
       }
     }
   });
+  packed[fits_at(half, right)] = fits ? 1.0f : 0.0f;
 }
 
 long strassen_scratch_size(long M, long K, int threads) {
@@ -148,12 +150,13 @@ class Strassen {
         right_(half_cols(g.cols)),
         stride_(sum_stride(half_depth_)),
         most_upper_(cut(block_rows(g.rows), 2)),
-        col_unscale_(g.b + sums * half_depth_ * right_),
+        col_unscale_(g.b + columns_at(half_depth_, right_)),
         a_sums_(scratch),
         products_(a_sums_ + sums * most_upper_ * stride_),
         row_unscale_(products_ + pool.threads() * joined * most_upper_ * most_cols) {}
 
   long run() {
+    if (g_.b[fits_at(half_depth_, right_)] == 0) return 0;
     const long block = block_rows(g_.rows);
     for (first_ = 0; first_ < g_.rows; first_ += block) {
       rows_ = std::min(block, g_.rows - first_);

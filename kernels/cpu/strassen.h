@@ -25,8 +25,6 @@ struct StrassenB {
   const float* data;
   long k_stride, n_stride;
 
-  /// Are all of its numbers at most 2^100 in magnitude?
-  bool fits() const;
   /// Floats of the packed sums.
   static long packed_size(long K, long N);
   void pack(float* packed, ThreadPool& pool) const;
@@ -36,8 +34,8 @@ struct StrassenB {
 long strassen_scratch_size(long M, long K, int threads);
 /// C = epilogue(A * B), where g.b are the packed sums of B. Rows of A are one run; rows of A, of C and of
 /// what the epilogue reads lie at one distance; C is float32, or the hook stores it. Ends at a block of rows
-/// in which A has an infinity, a NaN or a number above 2^100, which would spread to other rows: the rows
-/// before it are done, and counted.
+/// in which A has an infinity, a NaN or a number above 2^100, which would spread to other rows, and begins
+/// with none where B has such, which would spread to other columns. Returns how many rows are done.
 long run_strassen(const RowGemm& g, float* scratch, ThreadPool& pool);
 
 /// Rows i and i + half of A, and where their parts of the seven sums lie.
