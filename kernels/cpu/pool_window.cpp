@@ -120,6 +120,45 @@ void max_of_integers(const PoolWindow& w, long channels) {
                     __attribute__((always_inline)) { integers_of_window<T, piece.count>(w, c); });
 }
 
+// Those that reach beyond the row one by one. Of the others vectors find the windows at every place, of which
+// each stride-th one is wanted.
+template <class Memory>
+void row_windows(const RowWindows& w) {
+  using T = typename Memory::Element;
+  constexpr long width = Memory::count;
+  const auto* const from = static_cast<const T*>(w.in);
+  auto* const out = static_cast<T*>(w.out);
+  const long reach = (w.kernel - 1) * w.dilation;
+  const auto one_by_one = [&](long begin, long end) {
+    for (long o = begin; o < end; o++) {
+      auto v = static_cast<T>(Max::first);
+      for (long at = o * w.stride; at <= o * w.stride + reach; at += w.dilation) {
+        if (at < w.begin || at >= w.end) continue;
+        const T x = from[at];
+        v = int(x > v) | int(x != x) ? x : v;
+      }
+      out[o] = v;
+    }
+  };
+  long begin = w.begin > 0 ? (w.begin + w.stride - 1) / w.stride : 0;
+  long end = w.end > reach ? (w.end - reach - 1) / w.stride + 1 : 0;
+  if (begin > w.count) begin = w.count;
+  if (end > w.count) end = w.count;
+  const long places = (end - begin - 1) * w.stride + 1;
+  if (places < width) return one_by_one(0, w.count);
+  one_by_one(0, begin);
+  one_by_one(end, w.count);
+  T best[most_of_row_windows];
+  for (long next = 0; next < places; next += width) {
+    const long i = next + width <= places ? next : places - width;
+    const T* const p = from + begin * w.stride + i;
+    auto v = Memory::load(p, width);
+    for (long k = 1; k < w.kernel; k++) v = Max::step(v, Memory::load(p + k * w.dilation, width));
+    Memory::store(best + i, v, width);
+  }
+  for (long o = begin; o < end; o++) out[o] = best[(o - begin) * w.stride];
+}
+
 template <class Op>
 void window(const PoolWindow& w, long channels) {
   switch (w.type) {
@@ -146,5 +185,8 @@ void max_of_window(const PoolWindow& w, long channels) {
   }
 }
 void mean_of_window(const PoolWindow& w, long channels) { window<Mean>(w, channels); }
+void max_of_row_windows(const RowWindows& w) {
+  w.type == DType::f64 ? row_windows<Doubles>(w) : row_windows<Floats>(w);
+}
 
 }  // namespace tenon::cpu::TENON_ISA
