@@ -137,19 +137,22 @@ void max_pool_rows(const PoolAxis& a, const PoolRows& run, ThreadPool& pool) {
   const long step = std::max(1L, elements_per_chunk / std::max(1L, a.in));
   const auto size = static_cast<long>(size_of(run.type));
   pool.parallel_for((run.rows + step - 1) / step, [&](long chunk, int) {
-    for (long r = chunk * step; r < std::min(run.rows, (chunk + 1) * step); r++)
-      for (long o = 0; o < out; o += together) {
-        const long first = o * a.stride - a.pad;
-        max_of_row_windows({.in = static_cast<const std::byte*>(run.in) + (r * a.in + first) * size,
-                            .begin = -first,
-                            .end = a.in - first,
-                            .out = static_cast<std::byte*>(run.out) + (r * out + o) * size,
-                            .count = std::min(together, out - o),
-                            .kernel = a.kernel,
-                            .stride = a.stride,
-                            .dilation = a.dilation,
-                            .type = run.type});
-      }
+    const long row = chunk * step;
+    for (long o = 0; o < out; o += together) {
+      const long first = o * a.stride - a.pad;
+      max_of_row_windows({.in = static_cast<const std::byte*>(run.in) + (row * a.in + first) * size,
+                          .in_stride = a.in,
+                          .begin = -first,
+                          .end = a.in - first,
+                          .out = static_cast<std::byte*>(run.out) + (row * out + o) * size,
+                          .out_stride = out,
+                          .rows = std::min(step, run.rows - row),
+                          .count = std::min(together, out - o),
+                          .kernel = a.kernel,
+                          .stride = a.stride,
+                          .dilation = a.dilation,
+                          .type = run.type});
+    }
   });
 }
 

@@ -50,12 +50,14 @@ struct PoolRows {
 bool pools_rows(const PoolAxis& axis, DType type);
 void max_pool_rows(const PoolAxis& axis, const PoolRows& run, ThreadPool& pool);
 
-/// Some windows of a row. Places count from the first window's first element.
+/// Some windows of rows. Places count from the first window's first element.
 struct RowWindows {
   const void* in;
+  long in_stride;   // elements from one row to the next
   long begin, end;  // of what lies inside the row
   void* out;
-  long count, kernel, stride, dilation;
+  long out_stride;
+  long rows, count, kernel, stride, dilation;
   DType type;
 };
 /// Elements from the first window's first one to the last one's.

@@ -126,8 +126,8 @@ template <class Memory>
 void row_windows(const RowWindows& w) {
   using T = typename Memory::Element;
   constexpr long width = Memory::count;
-  const auto* const from = static_cast<const T*>(w.in);
-  auto* const out = static_cast<T*>(w.out);
+  const auto* from = static_cast<const T*>(w.in);
+  auto* out = static_cast<T*>(w.out);
   const long reach = (w.kernel - 1) * w.dilation;
   const auto one_by_one = [&](long begin, long end) {
     for (long o = begin; o < end; o++) {
@@ -145,18 +145,21 @@ void row_windows(const RowWindows& w) {
   if (begin > w.count) begin = w.count;
   if (end > w.count) end = w.count;
   const long places = (end - begin - 1) * w.stride + 1;
-  if (places < width) return one_by_one(0, w.count);
-  one_by_one(0, begin);
-  one_by_one(end, w.count);
+  const bool in_vectors = places >= width;
+  if (!in_vectors) begin = end = w.count;
   T best[most_of_row_windows];
-  for (long next = 0; next < places; next += width) {
-    const long i = next + width <= places ? next : places - width;
-    const T* const p = from + begin * w.stride + i;
-    auto v = Memory::load(p, width);
-    for (long k = 1; k < w.kernel; k++) v = Max::step(v, Memory::load(p + k * w.dilation, width));
-    Memory::store(best + i, v, width);
+  for (long row = 0; row < w.rows; row++, from += w.in_stride, out += w.out_stride) {
+    one_by_one(0, begin);
+    one_by_one(end, w.count);
+    for (long next = 0; in_vectors && next < places; next += width) {
+      const long i = next + width <= places ? next : places - width;
+      const T* const p = from + begin * w.stride + i;
+      auto v = Memory::load(p, width);
+      for (long k = 1; k < w.kernel; k++) v = Max::step(v, Memory::load(p + k * w.dilation, width));
+      Memory::store(best + i, v, width);
+    }
+    for (long o = begin; o < end; o++) out[o] = best[(o - begin) * w.stride];
   }
-  for (long o = begin; o < end; o++) out[o] = best[(o - begin) * w.stride];
 }
 
 template <class Op>
