@@ -13,6 +13,9 @@ struct PoolAxis {
   long dilation = 1;
   bool ceil_mode = false;
 
+  /// Or each position for itself?
+  bool has_windows() const { return kernel != 1 || stride != 1 || pad != 0 || pad_more != 0; }
+
   /// PyTorch's rule: in ceil_mode the last window must start inside the image or its left padding.
   long out() const {
     const long span = in + 2 * pad + pad_more - dilation * (kernel - 1) - 1;

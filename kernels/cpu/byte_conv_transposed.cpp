@@ -10,16 +10,16 @@
 namespace tenon::cpu {
 namespace {
 
-// A phase as an axis of a convolution, whose taps are those of the phase from the last to the first.
+// A phase as an axis of a convolution of its taps.
 ConvAxis axis_of(const ConvAxis& a, const AxisPhase& phase) {
   const auto offset = [&](long t) { return phase.offset[static_cast<std::size_t>(t)]; };
   const long last = phase.taps - 1;
   if (phase.taps == 0) return {.in = a.in, .kernel = 0};
   return {.in = a.in,
           .kernel = phase.taps,
-          .pad_before = -offset(last),
-          .pad_after = phase.count + offset(0) - a.in,
-          .dilation = phase.taps > 1 ? offset(0) - offset(1) : 1};
+          .pad_before = -offset(0),
+          .pad_after = phase.count + offset(last) - a.in,
+          .dilation = phase.taps > 1 ? offset(1) - offset(0) : 1};
 }
 
 struct Phase {
@@ -71,8 +71,8 @@ void pack_byte_conv_transposed(const ConvShape& s, const QuantizedB& b, float* p
   each_phase(s, [&](const Phase& phase, const ConvShape& shape, long before) {
     std::vector<std::int64_t> places;
     for (long c = 0; c < s.Cin; c++)
-      for (auto y = static_cast<std::size_t>(phase.h.taps); y-- > 0;)
-        for (auto x = static_cast<std::size_t>(phase.w.taps); x-- > 0;)
+      for (std::size_t y = 0; y < static_cast<std::size_t>(phase.h.taps); y++)
+        for (std::size_t x = 0; x < static_cast<std::size_t>(phase.w.taps); x++)
           places.push_back(b.k_offsets[c * s.taps() + phase.h.tap[y] * s.w.kernel + phase.w.tap[x]]);
     QuantizedB part = b;
     part.k_offsets = places.data();

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <vector>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "kernels/cpu/conv_gemm.h"
 #include "kernels/cpu/conv_strassen.h"
 #include "kernels/cpu/conv_taps.h"
@@ -167,7 +170,7 @@ bool conv_writes_halves(const ConvShape& s, ConvAlgorithm algorithm) {
   const bool is_winograd = winograd_tile(algorithm) != 0;
   // Where the depth is cut, partial sums wait in the result.
   if (is_winograd) return s.Cin * s.taps() <= RowGemm::max_depth;
-  const long depth = s.transposed ? s.Cin * s.taps() : conv_gemm_pairs_depth(s);
+  const long depth = s.transposed ? conv_transposed_pairs_depth(s) : conv_gemm_pairs_depth(s);
   return algorithm == ConvAlgorithm::gemm_bf16 && depth <= row_gemm_uncut_depth(DType::bf16);
 }
 
@@ -242,6 +245,14 @@ void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
   }
 }
 
+void pack_conv_halves(const ConvShape& s, const std::uint16_t* weights, float* packed, ThreadPool& pool) {
+  TENON_CHECK(conv_supports(s, ConvAlgorithm::gemm_bf16));
+  if (s.transposed) return pack_conv_transposed(s, weights, packed, pool);
+  std::vector<float> floats(static_cast<std::size_t>(s.Cin / s.groups * s.Cout * s.taps()));
+  for (std::size_t i = 0; i < floats.size(); i++) floats[i] = std::bit_cast<BFloat16>(weights[i]);
+  pack_conv_gemm(s, floats.data(), packed, pool, DType::bf16);
+}
+
 Knobs conv_knobs(ConvAlgorithm algorithm) {
   if (winograd_tile(algorithm) != 0) return winograd_knobs;
   switch (algorithm) {
@@ -265,7 +276,7 @@ long conv_scratch_size(const ConvShape& s, ConvAlgorithm algorithm, int threads,
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
     case ConvAlgorithm::gemm_bf16:
-      return s.transposed ? conv_transposed_scratch_size(s)
+      return s.transposed ? conv_transposed_scratch_size(s, weights_of(algorithm))
                           : conv_gemm_scratch_size(s, weights_of(algorithm));
     case ConvAlgorithm::depthwise:
     case ConvAlgorithm::taps: return 0;

@@ -58,6 +58,8 @@ ConvShape packing_shape(const ConvShape& shape);
 long conv_packed_size(const ConvShape& shape, ConvAlgorithm algorithm);
 void pack_conv(const ConvShape& shape, ConvAlgorithm algorithm, const float* weights, float* packed,
                ThreadPool& pool);
+/// Those of gemm_bf16, from bfloat16.
+void pack_conv_halves(const ConvShape& shape, const std::uint16_t* weights, float* packed, ThreadPool& pool);
 
 /// What of ConvRun::schedule counts.
 Knobs conv_knobs(ConvAlgorithm algorithm);

@@ -126,16 +126,23 @@ void pack_columns(const ConvShape& s, const Groups& g, const float* weights, flo
 
 // A panel of floats in a 16-bit type. In bfloat16 each run of an odd length ends with a zero.
 void narrow_panel(const float* panel, long K, long run_length, long width, DType type, float* packed) {
-  auto* const out = reinterpret_cast<std::uint16_t*>(packed);
-  if (type == DType::bf16 && run_length % 2 != 0)
-    std::fill_n(packed, K / run_length * (run_length + 1) / 2 * width, 0.0f);
-  for (long k = 0; k < K; k++) {
-    const long pair = k / run_length * ((run_length + 1) / 2) + k % run_length / 2;
-    for (long n = 0; n < width; n++) {
-      const float x = panel[k * width + n];
-      if (type == DType::f16) out[k * width + n] = Half(x).bits;
-      if (type == DType::bf16) out[(pair * width + n) * 2 + k % run_length % 2] = BFloat16(x).bits;
+  if (type == DType::f16) {
+    auto* const to = reinterpret_cast<std::uint16_t*>(packed);
+    for (long i = 0; i < K * width; i++) to[i] = Half(panel[i]).bits;
+    return;
+  }
+  auto* to = reinterpret_cast<std::uint32_t*>(packed);
+  for (long k = 0; k < K; to += width) {
+    const float* const first = panel + k * width;
+    const float* const second = first + width;
+    const bool is_pair = k % run_length != run_length - 1;
+    if (is_pair) {
+      for (long n = 0; n < width; n++)
+        to[n] = BFloat16(first[n]).bits | static_cast<std::uint32_t>(BFloat16(second[n]).bits) << 16;
+    } else {
+      for (long n = 0; n < width; n++) to[n] = BFloat16(first[n]).bits;
     }
+    k += is_pair ? 2 : 1;
   }
 }
 

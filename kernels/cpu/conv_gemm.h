@@ -29,12 +29,17 @@ bool conv_gemm_pairs(const ConvShape& s);
 long conv_gemm_pairs_depth(const ConvShape& s);
 
 /// `type`: f32 or bf16, of which conv_transposed_pairs says whether the weights can be packed so. With a
-/// result of bfloat16 it takes no hook but one that rounds.
+/// result of bfloat16 it takes no hook but one that rounds. Pixels of an odd number of channels are copied
+/// with a zero behind them.
 bool conv_transposed_pairs(const ConvShape& s);
+/// The depth of its deepest product by such weights.
+long conv_transposed_pairs_depth(const ConvShape& s);
 long conv_transposed_packed_size(const ConvShape& s, DType type = DType::f32);
 void pack_conv_transposed(const ConvShape& s, const float* weights, float* packed, ThreadPool& pool,
                           DType type = DType::f32);
-long conv_transposed_scratch_size(const ConvShape& s);
+/// The same from bfloat16, in pairs.
+void pack_conv_transposed(const ConvShape& s, const std::uint16_t* weights, float* packed, ThreadPool& pool);
+long conv_transposed_scratch_size(const ConvShape& s, DType type = DType::f32);
 void conv_transposed(const ConvShape& s, const ConvRun& run, ThreadPool& pool, DType type = DType::f32);
 
 /// Taps of one convolution at most (a limit of the fixed-size tables of a run).

@@ -8,7 +8,7 @@
 namespace tenon::cpu {
 
 long Halo::row_stride() const {
-  const long floats = (w.before + width + w.after) * channels;
+  const long floats = (w.before + width + w.after) * pixel_stride();
   // Rows a multiple of 4 KiB apart would share the same sets of the L1 cache.
   return floats % 1024 == 0 ? floats + 16 : floats;
 }
@@ -60,22 +60,24 @@ ImageView<T> with_halo(const Halo& halo, const T* in, long in_stride, T* scratch
       std::fill_n(row, row_stride, T{});
       return;
     }
-    T* inner = std::fill_n(row, halo.w.before * halo.channels, T{});
+    T* inner = std::fill_n(row, halo.w.before * halo.pixel_stride(), T{});
     const T* source = in + (z * halo.height + y) * halo.width * in_stride;
-    if (in_stride == halo.channels) {
+    if (in_stride == halo.pixel_stride() && halo.zeros == 0) {
       inner = std::copy_n(source, halo.width * halo.channels, inner);
     } else {
       for (long x = 0; x < halo.width; x++) {
         inner = std::copy_n(source + x * in_stride, halo.channels, inner);
+        inner = std::fill_n(inner, halo.zeros, T{});
       }
     }
-    if (finite) test(inner - halo.width * halo.channels, halo.width * halo.channels);
-    std::fill_n(inner, halo.w.after * halo.channels, T{});
+    const long length = halo.width * halo.pixel_stride();
+    if (finite) test(inner - length, length);
+    std::fill_n(inner, halo.w.after * halo.pixel_stride(), T{});
   };
   each_chunk(planes * rows, row_stride, pool, [&](long begin, long end) {
     for (long i = begin; i < end; i++) copy_row(i);
   });
-  return {scratch, halo.channels, row_stride, halo.plane_stride()};
+  return {scratch, halo.pixel_stride(), row_stride, halo.plane_stride()};
 }
 
 template ImageView<float> with_halo(const Halo&, const float*, long, float*, ThreadPool&, std::atomic<bool>*);

@@ -31,8 +31,10 @@ struct Halo {
   Padding h;
   Padding w;
   bool is_dense = false;  // pixels lie one behind the other
+  long zeros = 0;         // behind the channels of each pixel
 
-  bool empty() const { return d.before + d.after + h.before + h.after + w.before + w.after == 0; }
+  bool empty() const { return d.before + d.after + h.before + h.after + w.before + w.after + zeros == 0; }
+  long pixel_stride() const { return channels + zeros; }
   long row_stride() const;
   long plane_stride() const { return (h.before + height + h.after) * row_stride(); }
   /// Elements of the copy; 0 where none is needed.

@@ -55,15 +55,10 @@ void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, co
   });
 }
 
-/// Each position for itself.
-bool has_windows(const PoolAxis& a) {
-  return a.kernel != 1 || a.stride != 1 || a.pad != 0 || a.pad_more != 0;
-}
-
 /// A last axis without windows whose pixels lie one behind the other is part of the channels: vectors are
 /// made of those.
 PoolShape with_axes_as_channels(PoolShape s, PoolRun& run) {
-  for (int axis = 0; axis < 2 && !has_windows(s.w) && !run.places; ++axis) {
+  for (int axis = 0; axis < 2 && !s.w.has_windows() && !run.places; ++axis) {
     if (run.in_stride != s.C || run.out_stride != s.C) break;
     run.in_stride = run.out_stride = s.C *= s.w.in;
     s.w = s.h;
@@ -127,6 +122,38 @@ void max_pool(const PoolShape& shape, const PoolRun& given, ThreadPool& pool) {
     run.places ? place_of_maximum(w, s.C) : max_of_window(w, s.C);
   };
   each_pixel(s, {s.d.out(), s.h.out(), s.w.out()}, run, spans_of(s), pixel, pool);
+}
+
+bool pools_rows(const PoolAxis& a, DType type) {
+  constexpr long most_steps = 4;
+  return (type == DType::f32 || type == DType::f64) && a.stride <= most_steps &&
+         (a.kernel - 1) * a.dilation <= most_of_row_windows / 4;
+}
+
+void max_pool_rows(const PoolAxis& a, const PoolRows& run, ThreadPool& pool) {
+  const long out = a.out();
+  const long together = (most_of_row_windows - (a.kernel - 1) * a.dilation - 1) / a.stride + 1;  // windows
+  constexpr long elements_per_chunk = 16384;
+  const long step = std::max(1L, elements_per_chunk / std::max(1L, a.in));
+  const auto size = static_cast<long>(size_of(run.type));
+  pool.parallel_for((run.rows + step - 1) / step, [&](long chunk, int) {
+    const long row = chunk * step;
+    for (long o = 0; o < out; o += together) {
+      const long first = o * a.stride - a.pad;
+      max_of_row_windows({.in = static_cast<const std::byte*>(run.in) + (row * a.in + first) * size,
+                          .in_stride = a.in,
+                          .begin = -first,
+                          .end = a.in - first,
+                          .out = static_cast<std::byte*>(run.out) + (row * out + o) * size,
+                          .out_stride = out,
+                          .rows = std::min(step, run.rows - row),
+                          .count = std::min(together, out - o),
+                          .kernel = a.kernel,
+                          .stride = a.stride,
+                          .dilation = a.dilation,
+                          .type = run.type});
+    }
+  });
 }
 
 void avg_pool(const PoolShape& shape, const AvgPoolOptions& options, const PoolRun& given, ThreadPool& pool) {

@@ -39,6 +39,32 @@ void adaptive_avg_pool(const PoolShape& shape, long out_d, long out_h, long out_
 void adaptive_max_pool(const PoolShape& shape, long out_d, long out_h, long out_w, const PoolRun& run,
                        ThreadPool& pool);
 
+/// Maxima along rows of f32 or f64 that lie one behind the other, as max_pool finds them.
+struct PoolRows {
+  const void* in = nullptr;
+  void* out = nullptr;
+  long rows = 0;
+  DType type = DType::f32;
+};
+/// Are steps and windows so small that vectors of windows pay?
+bool pools_rows(const PoolAxis& axis, DType type);
+void max_pool_rows(const PoolAxis& axis, const PoolRows& run, ThreadPool& pool);
+
+/// Some windows of rows. Places count from the first window's first element.
+struct RowWindows {
+  const void* in;
+  long in_stride;   // elements from one row to the next
+  long begin, end;  // of what lies inside the row
+  void* out;
+  long out_stride;
+  long rows, count, kernel, stride, dilation;
+  DType type;
+};
+/// Elements from the first window's first one to the last one's.
+inline constexpr long most_of_row_windows = 1024;
+using PoolRowWindows = void(const RowWindows& windows);
+TENON_PER_ISA(PoolRowWindows, max_of_row_windows, max_of_row_windows)
+
 /// One output pixel: a box of input pixels. Strides count elements.
 struct PoolWindow {
   const void* in;

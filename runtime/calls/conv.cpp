@@ -67,11 +67,17 @@ std::optional<ConvCall> ConvCall::match_any_weights(const Planner& planner, cons
 std::optional<ConvCall> ConvCall::match_halves(const Planner& planner, const Group& group) {
   for (const Node* member : group.members()) {
     if (!member->is<Conv>() && !member->is<ConvTranspose>()) continue;
-    const Value* const half = widened_for(*member);
-    if (!half || group.contains(half)) return std::nullopt;
-    auto call = call_of(group, *member, group.outer(half));
-    if (call) call->take_weights(planner);
-    return call && call->weights.defined() ? call : std::nullopt;
+    const Value* operands[2];
+    for (const std::size_t i : {0u, 1u}) {
+      const Value* const read = member->input(i);
+      operands[i] = group.contains(read) ? widened_for(*member, i) : read;
+      if (!operands[i] || group.contains(operands[i])) return std::nullopt;
+    }
+    auto call = call_of(group, *member, group.outer(operands[0]));
+    if (!call) return std::nullopt;
+    call->weights_value = group.outer(operands[1]);
+    call->take_weights(planner);
+    return call;
   }
   return std::nullopt;
 }

@@ -29,8 +29,8 @@ struct ConvCall {
   /// The same, but weights are not looked at; where the group begins with what makes float32 of an image of
   /// bytes (ScaledBytes), that image is x.
   static std::optional<ConvCall> match_shape(const Group&);
-  /// As match, where the group begins with a cast of its image from bfloat16 (runtime/widen.h): `x` is that
-  /// image.
+  /// As match_any_weights, where the group begins with casts of its image, its weights or both from bfloat16
+  /// (runtime/widen.h): `x` and `weights_value` are what these cast.
   static std::optional<ConvCall> match_halves(const Planner&, const Group&);
   /// Of operands of one dtype.
   Work work() const;

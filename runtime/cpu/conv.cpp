@@ -6,6 +6,7 @@
 #include "ir/ops/activation.h"
 #include "ir/ops/conv.h"
 #include "kernels/cpu/conv_strassen.h"
+#include "kernels/cpu/row_gemm.h"
 #include "runtime/calls/conv.h"
 #include "runtime/cpu/byte_conv.h"
 #include "runtime/cpu/epilogue.h"
@@ -119,7 +120,7 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
   if (has_byte_kernel(planner, group)) return {};
   auto call = ConvCall::match(planner, group);
   if (!call) call = ConvCall::match_halves(planner, group);
-  if (!call || call->anchor->input(0)->dtype() != DType::f32) return {};
+  if (!call || !call->weights.defined() || call->anchor->input(0)->dtype() != DType::f32) return {};
   const Order order = channels_last(call->x->rank());
   const auto epilogue = find_epilogue(planner, group, *call->anchor, call->bias, order, {.halves = true});
   if (!epilogue) return {};
@@ -168,13 +169,12 @@ std::vector<Candidate> lower_conv(const Planner& planner, const Group& group) {
   return candidates;
 }
 
-// Of a convolution of bfloat16 by weights that are known.
+// Of a convolution of bfloat16.
 std::optional<ConvShape> shape_of_halves(const Node& member, const Group& group) {
   const auto* const conv = member.as<Conv>();
   const auto* const transposed = member.as<ConvTranspose>();
   const Value* const weights = conv || transposed ? group.outer(member.input(1)) : nullptr;
-  if (!weights || member.output()->dtype() != DType::bf16 || weights->kind() != Value::Kind::weight ||
-      weights->rank() < 3 || weights->rank() > 5)
+  if (!weights || member.output()->dtype() != DType::bf16 || weights->rank() < 3 || weights->rank() > 5)
     return std::nullopt;
   const Index image = eval(member.input(0)->shape(), {}), sizes = eval(weights->shape(), {});
   return conv ? conv_shape(*conv, image, sizes) : conv_shape(*transposed, image, sizes);
@@ -183,7 +183,13 @@ std::optional<ConvShape> shape_of_halves(const Node& member, const Group& group)
 bool reads_halves(const Node& member, const Group& group) {
   constexpr auto algorithm = cpu::ConvAlgorithm::gemm_bf16;
   const auto shape = shape_of_halves(member, group);
-  return shape && cpu::conv_supports(*shape, algorithm) && cpu::conv_reads_halves(*shape, algorithm);
+  if (!shape || !cpu::conv_supports(*shape, algorithm) || !cpu::conv_reads_halves(*shape, algorithm))
+    return false;
+  // Of weights that are computed, float32 would have to be made for any other algorithm.
+  const bool is_known = group.outer(member.input(1))->kind() == Value::Kind::weight;
+  return is_known ||
+         (cpu::runs_dot_of_bf16() && !cpu::conv_reads_weights(*shape, algorithm) &&
+          cpu::conv_cost(*shape, algorithm, true) <= cpu::conv_cost(*shape, cpu::choose_conv(*shape)));
 }
 
 bool writes_halves(const Node& member, const Group& group) {

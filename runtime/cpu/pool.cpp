@@ -58,6 +58,48 @@ void emit(Planner& planner, const Group& group, const PoolCall& call, const Cand
   planner.emit(std::move(step), node, {in}, results);
 }
 
+class PoolRowsStep : public CpuStep {
+ public:
+  PoolRowsStep(const PoolAxis& axis, std::int64_t rows, DType type) : axis_(axis), rows_(rows), type_(type) {}
+
+  void compute(const CpuFrame& frame) const override {
+    cpu::max_pool_rows(axis_, {frame.at<const void>(in), frame.at<void>(out), rows_, type_}, frame.pool);
+  }
+
+  Address in, out;
+
+ private:
+  PoolAxis axis_;
+  std::int64_t rows_;
+  DType type_;
+};
+
+void emit_rows(Planner& planner, const Group& group, const PoolAxis& axis) {
+  const Node& node = group.node();
+  const PlannedTensor in = planner.dense(node.input());
+  const PlannedTensor out = planner.assignment().assign(
+      node.output(), row_major(in.rank()), [](const PlannedTensor& t) { return t.is_contiguous(); });
+  auto step = std::make_unique<PoolRowsStep>(axis, in.numel() / axis.in, in.dtype());
+  step->in = in.address();
+  step->out = out.address();
+  planner.emit(std::move(step), node, {in}, {out});
+}
+
+/// Of a pool with windows along its last axis alone.
+std::vector<Candidate> lower_rows(const Planner& planner, const Group& group) {
+  const auto call = PoolCall::match(group);
+  if (!call || call->kind != PoolCall::Kind::max || group.node().num_outputs() > 1) return {};
+  const PoolShape& s = call->shape;
+  if (s.d.has_windows() || s.h.has_windows() || s.N * s.C * s.in_pixels() == 0 ||
+      !cpu::pools_rows(s.w, call->x->dtype()))
+    return {};
+  const Work work = call->work();
+  const double copies = planner.estimate_copy(call->x, [](const Strided& t) { return t.is_contiguous(); });
+  return {
+      {{.kernel = "pool of rows", .work = work, .seconds = copies + planner.estimate(work.flops, work.bytes)},
+       [axis = s.w](Planner& p, const Group& g) { emit_rows(p, g, axis); }}};
+}
+
 /// Does each window read a pixel? The largest of no bytes is no byte.
 bool reads_everywhere(const PoolAxis& axis) {
   for (long o = 0; o < axis.out(); ++o) {
@@ -112,6 +154,7 @@ std::vector<OpLowering> pool_lowerings() {
                    .channels_last = true,
                    .widens = true,
                    .takes_bytes = op == &op_info<MaxPool>() ? moves_bytes : nullptr});
+  all.push_back({.op = &op_info<MaxPool>(), .lower = lower_rows, .channels_last = true, .widens = true});
   for (const OpInfo* op : {&op_info<MaxPoolIndices>(), &op_info<AdaptiveMaxPoolIndices>()})
     all.push_back({.op = op, .lower = lower_pool, .channels_last = true, .alone = true, .widens = true});
   return all;

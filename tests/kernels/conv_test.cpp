@@ -2,6 +2,7 @@
 #include "kernels/cpu/conv.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <vector>
@@ -398,6 +399,12 @@ TEST_P(ConvTest, Transposed) {
                 .w = up(5, 9, 3, 4, 1, 2),
                 .groups = 2,
                 .transposed = true});
+  // Taps of a line that lie one behind the other, and that do not.
+  expect_right(
+      {.N = 2, .Cin = 21, .Cout = 21, .h = up(6, 9, 2, 2), .w = up(20, 9, 2, 2), .transposed = true});
+  expect_right({.Cin = 7, .Cout = 34, .h = up(1, 1, 1), .w = up(9, 1, 1), .transposed = true});
+  expect_right({.Cin = 12, .Cout = 12, .h = up(4, 4, 2, 1), .w = up(7, 6, 4, 3, 2), .transposed = true});
+  expect_right({.Cin = 5, .Cout = 6, .h = up(4, 3, 2, 1), .w = up(7, 5, 2, 3, 3), .transposed = true});
   expect_right({.N = 2,
                 .Cin = 3,
                 .Cout = 4,
@@ -405,6 +412,31 @@ TEST_P(ConvTest, Transposed) {
                 .w = up(3, 3, 2, 1),
                 .d = up(3, 3, 2, 1),
                 .transposed = true});
+}
+
+// Weights of bfloat16 are packed as float32 of the same numbers is.
+TEST_P(ConvTest, WeightsInHalvesArePackedAsTheyLie) {
+  for (const bool transposed : {false, true}) {
+    for (const auto& [in, out, groups] : {std::array{6L, 40L, 1L}, {7L, 5L, 1L}, {8L, 12L, 2L}}) {
+      const ConvShape s{.Cin = in,
+                        .Cout = out,
+                        .h = axis(9, 4, 2, 1),
+                        .w = axis(8, 3, 2, 1),
+                        .groups = groups,
+                        .transposed = transposed};
+      if (!conv_supports(s, ConvAlgorithm::gemm_bf16)) continue;
+      const Numbers weights = coarse_numbers(in * out / groups * s.taps(), 2);
+      std::vector<std::uint16_t> halves;
+      for (long i = 0; i < weights.size(); i++) halves.push_back(BFloat16(weights[i]).bits);
+      ThreadPool pool(2);
+      const long size = conv_packed_size(s, ConvAlgorithm::gemm_bf16);
+      Numbers expected(size, untouched), packed(size, untouched);
+      pack_conv(s, ConvAlgorithm::gemm_bf16, weights.data(), expected.data(), pool);
+      pack_conv_halves(s, halves.data(), packed.data(), pool);
+      for (long i = 0; i < size; i++)
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(packed[i]), std::bit_cast<std::uint32_t>(expected[i])) << i;
+    }
+  }
 }
 
 TEST(ConvTest, TapsReadWhatIsNoPadding) {

@@ -169,6 +169,38 @@ TEST_P(Pool, MaxTakesTheLargestInsideTheImage) {
   }
 }
 
+// As those of pixels of one channel. A NaN is kept.
+TEST_P(Pool, RowsOfMaxima) {
+  const PoolAxis axes[] = {{.in = 81, .kernel = 3, .stride = 2, .pad = 1, .ceil_mode = true},
+                           {.in = 5, .kernel = 3, .stride = 1, .pad = 1},
+                           {.in = 40, .kernel = 2, .stride = 2},
+                           {.in = 50, .kernel = 5, .stride = 3, .pad = 2, .dilation = 4},
+                           {.in = 3, .kernel = 2, .stride = 1, .pad = 1, .dilation = 5},
+                           {.in = 70, .kernel = 3, .stride = 1, .pad = 0, .pad_more = -4},
+                           {.in = 2600, .kernel = 4, .stride = 4, .pad = 1}};
+  for (const PoolAxis& axis : axes)
+    for (const int threads : {1, 2}) {
+      SCOPED_TRACE(testing::PrintToString(axis));
+      ThreadPool pool(threads);
+      const PoolShape s{.N = 3, .w = axis};
+      Numbers in = random_numbers(s.N * axis.in, 1);
+      in[axis.in + 2] = std::numeric_limits<float>::quiet_NaN();
+      const long size = s.N * axis.out();
+      Numbers expected(size, untouched), out(size, untouched);
+      max_pool(s, {in.data(), 1, expected.data(), 1}, pool);
+      max_pool_rows(axis, {in.data(), out.data(), s.N, DType::f32}, pool);
+      const std::vector<double> doubles(in.data(), in.data() + in.size());
+      std::vector<double> out_doubles(static_cast<std::size_t>(size), double{untouched});
+      max_pool_rows(axis, {doubles.data(), out_doubles.data(), s.N, DType::f64}, pool);
+      for (long i = 0; i < size; i++) {
+        const double found = out_doubles[static_cast<std::size_t>(i)];
+        ASSERT_TRUE(out[i] == expected[i] || (std::isnan(out[i]) && std::isnan(expected[i]))) << i;
+        ASSERT_TRUE(found == double{expected[i]} || (std::isnan(found) && std::isnan(expected[i]))) << i;
+      }
+      EXPECT_TRUE(pools_rows(axis, DType::f64));
+    }
+}
+
 TEST_P(Pool, AverageDividesAsPyTorchDoes) {
   for (const PoolShape& s : shapes()) {
     for (const AvgPoolOptions options :
