@@ -172,7 +172,7 @@ std::optional<SmallPairs> small_pairs_of(const BatchedGemm& g, int threads) {
 }
 
 bool packs_columns(long K, long N, const MatrixB& b) {
-  return !b.in_pieces && !b.in_sums && cpu::packs_columns(1, K, N, packed_type(b.type));
+  return !b.in_pieces && cpu::packs_columns(1, K, N, packed_type(b.type));
 }
 
 // Words of a packed panel.
@@ -290,7 +290,12 @@ void pack_panels(long K, long N, const MatrixB& b, float* packed, ThreadPool& po
 }  // namespace
 
 void pack_b(long K, long N, const MatrixB& b, float* packed, ThreadPool& pool) {
-  if (b.in_sums) return sums_of(K, N, b).pack(packed, pool);
+  if (b.in_sums) {
+    if (sums_of(K, N, b).pack(packed, pool)) return;
+    MatrixB plain = b;
+    plain.in_sums = false;
+    return pack_b(K, N, plain, packed, pool);
+  }
   if (packs_columns(K, N, b)) return pack_columns(K, N, b, packed);
   pack_panels(K, N, b, packed, pool);
 }
@@ -304,6 +309,11 @@ long gemm_scratch_size(const Gemm& g, int threads) {
 }
 
 void gemm(const Gemm& g, float* scratch, ThreadPool& pool) {
+  if (g.b.in_sums && !StrassenB::is_packed(g.K, g.N, g.packed_b)) {
+    Gemm plain = g;
+    plain.b.in_sums = false;
+    return gemm(plain, scratch, pool);
+  }
   if (g.b.in_sums) {
     const long done = run_strassen(row_gemm_of(g), scratch, pool);
     if (done < g.M) gemm(unpacked_from(g, done), scratch, pool);

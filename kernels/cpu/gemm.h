@@ -16,7 +16,7 @@ struct MatrixB {
   DType type = DType::f32;  // or f16, bf16, or a float8
   bool is_widened = false;  // the data are float32 numbers, each of which is one of `type`: bf16
   bool in_pieces = false;   // packed as float_pieces.h says, where gemm_runs_pieces; `type` is f32
-  bool in_sums = false;     // packed as strassen.h says, where strassen_pays; `type` is f32
+  bool in_sums = false;  // packed as strassen.h says, where strassen_pays and the numbers fit; `type` is f32
 
   /// The matrix so many elements further on, and from an element on.
   MatrixB further(long elements) const;

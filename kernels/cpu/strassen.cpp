@@ -52,33 +52,69 @@ void copy_panel(const StrassenB& b, long first, long cols, long width, float* to
     for (long j = 0; j < cols; j++) to[k * width + j] = from[k * b.k_stride + j * b.n_stride];
 }
 
-// Divides each column by a power of two, so that its largest number is 1 to 2. Are all at most 2^100?
-bool scale_columns(long depth, long width, float* panel, float* unscale) {
+// The power of two that brings a number to 1 to 2, when it is divided by it; 0 of 0.
+float scale_of(float largest) {
   constexpr int least = -126;
-  std::vector<float> factor(static_cast<std::size_t>(width), 1.0f);
+  return largest == 0 ? 0 : std::ldexp(1.0f, std::max(least, std::ilogb(largest)));
+}
+
+float divisor(float scale) { return scale == 0 ? 1 : 1 / scale; }
+
+// Divides each column by its scale. Does all fit?
+bool scale_columns(long depth, long width, float* panel, float* unscale) {
+  std::vector<float> factors(static_cast<std::size_t>(2 * width));
+  float *const total = factors.data(), *const factor = total + width;
   std::fill_n(unscale, width, 0.0f);
-  bool fits = true;
   for (long k = 0; k < depth; k++)
     for (long j = 0; j < width; j++) {
       const float x = std::abs(panel[k * width + j]);
       unscale[j] = std::max(unscale[j], x);
-      fits &= x <= 0x1p100f;
+      total[j] += x;
     }
-  if (!fits) return false;
+  bool fits = true;
   for (long j = 0; j < width; j++) {
-    if (unscale[j] == 0) continue;  // the results stay zeros
-    const int exponent = std::max(least, std::ilogb(unscale[j]));
-    unscale[j] = std::ldexp(1.0f, exponent);
-    factor[static_cast<std::size_t>(j)] = std::ldexp(1.0f, -exponent);
+    fits &= strassen_is_even(unscale[j], total[j], depth);
+    unscale[j] = scale_of(unscale[j]);
+    factor[j] = divisor(unscale[j]);
   }
-  for (long k = 0; k < depth; k++)
-    for (long j = 0; j < width; j++) panel[k * width + j] *= factor[static_cast<std::size_t>(j)];
-  return true;
+  for (long k = 0; fits && k < depth; k++)
+    for (long j = 0; j < width; j++) panel[k * width + j] *= factor[j];
+  return fits;
 }
 
-// Behind the sums lie the factors of the columns, and whether all of B fits.
-long columns_at(long half_depth, long right) { return sums * half_depth * right; }
-long fits_at(long half_depth, long right) { return columns_at(half_depth, right) + 2 * right; }
+// The scale of each row of B. Are all of its numbers at most 2^100?
+bool scale_depth(const StrassenB& b, float* scale, ThreadPool& pool) {
+  std::atomic<bool> fits = true;
+  constexpr long chunk = 64;
+  pool.parallel_for(cut(b.K, chunk), [&](long c, int) {
+    const long first = c * chunk, count = std::min(chunk, b.K - first);
+    float* const largest = scale + first;
+    std::fill_n(largest, count, 0.0f);
+    bool small = true;
+    for (long n = 0; n < b.N; n++) {
+      const float* const from = b.data + n * b.n_stride + first * b.k_stride;
+      const auto look = [&](long k, float number) {
+        const float x = std::abs(number);
+        largest[k] = std::max(largest[k], x);
+        small &= x <= 0x1p100f;
+      };
+      if (b.k_stride == 1)
+        for (long k = 0; k < count; k++) look(k, from[k]);
+      else
+        for (long k = 0; k < count; k++) look(k, from[k * b.k_stride]);
+    }
+    if (!small) fits = false;
+    for (long k = 0; k < count; k++) largest[k] = scale_of(largest[k]);
+  });
+  return fits;
+}
+
+// Behind the sums lie the scales of the columns, then those of the depth, and whether all of B fits.
+struct Places {
+  long columns, depth, fits;
+  Places(long half_depth, long right)
+      : columns(sums * half_depth * right), depth(columns + 2 * right), fits(depth + 2 * half_depth) {}
+};
 
 }  // namespace
 
@@ -99,20 +135,30 @@ bool strassen_pays(long M, long N, long K) {
   return !runs_float_pieces() && K % 2 == 0 && M >= least_rows && strassen_time(M, N, K) <= most_time;
 }
 
-long StrassenB::packed_size(long K, long N) { return fits_at(K / 2, half_cols(N)) + 1; }
+long StrassenB::packed_size(long K, long N) { return Places(K / 2, half_cols(N)).fits + 1; }
 
-void StrassenB::pack(float* packed, ThreadPool& pool) const {
+bool StrassenB::is_packed(long K, long N, const float* packed) {
+  return packed[Places(K / 2, half_cols(N)).fits] != 0;
+}
+
+bool StrassenB::pack(float* packed, ThreadPool& pool) const {
   const long width = row_gemm_tile().cols, half = K / 2, right = half_cols(N);
-  float* const unscale = packed + columns_at(half, right);
-  std::atomic<bool> fits = true;
+  const Places at(half, right);
+  float *const unscale = packed + at.columns, *const depth_scale = packed + at.depth;
+  std::atomic<bool> fits = scale_depth(*this, depth_scale, pool);
   std::vector<float> panels(static_cast<std::size_t>(pool.threads() * 2 * K * width));
   pool.parallel_for(right / width, [&](long panel, int worker) {
     const long first = panel * width;
     float* const sides = panels.data() + worker * 2 * K * width;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; fits && side < 2; side++) {
       const long n = side * right + first;
-      copy_panel(*this, std::min(n, N), std::clamp(N - n, 0L, width), width, sides + side * K * width);
-      if (!scale_columns(K, width, sides + side * K * width, unscale + n)) fits = false;
+      float* const of_side = sides + side * K * width;
+      copy_panel(*this, std::min(n, N), std::clamp(N - n, 0L, width), width, of_side);
+      for (long k = 0; k < K; k++) {
+        const float factor = divisor(depth_scale[k]);
+        for (long j = 0; j < width; j++) of_side[k * width + j] *= factor;
+      }
+      if (!scale_columns(K, width, of_side, unscale + n)) fits = false;
     }
     if (!fits) return;
     for (int s = 0; s < sums; s++) {
@@ -130,7 +176,8 @@ void StrassenB::pack(float* packed, ThreadPool& pool) const {
       }
     }
   });
-  packed[fits_at(half, right)] = fits ? 1.0f : 0.0f;
+  packed[at.fits] = fits ? 1.0f : 0.0f;
+  return fits;
 }
 
 long strassen_scratch_size(long M, long K, int threads) {
@@ -150,13 +197,13 @@ class Strassen {
         right_(half_cols(g.cols)),
         stride_(sum_stride(half_depth_)),
         most_upper_(cut(block_rows(g.rows), 2)),
-        col_unscale_(g.b + columns_at(half_depth_, right_)),
+        col_unscale_(g.b + Places(half_depth_, right_).columns),
+        depth_scale_(g.b + Places(half_depth_, right_).depth),
         a_sums_(scratch),
         products_(a_sums_ + sums * most_upper_ * stride_),
         row_unscale_(products_ + pool.threads() * joined * most_upper_ * most_cols) {}
 
   long run() {
-    if (g_.b[fits_at(half_depth_, right_)] == 0) return 0;
     const long block = block_rows(g_.rows);
     for (first_ = 0; first_ < g_.rows; first_ += block) {
       rows_ = std::min(block, g_.rows - first_);
@@ -207,6 +254,7 @@ class Strassen {
         const bool has_lower = upper_ + i < rows_;
         if (!form_strassen_sums({.upper = row_of_a(first_ + i),
                                  .lower = has_lower ? row_of_a(first_ + upper_ + i) : nullptr,
+                                 .depth_scale = depth_scale_,
                                  .half_depth = half_depth_,
                                  .sums = a_sums_ + i * stride_,
                                  .sum_distance = upper_ * stride_,
@@ -291,6 +339,7 @@ class Strassen {
   long first_ = 0, rows_ = 0;  // of the block
   long upper_ = 0;             // rows of its upper half
   const float* col_unscale_;
+  const float* depth_scale_;
   float* a_sums_;
   float* products_;  // of each thread
   float* row_unscale_;

@@ -1,10 +1,11 @@
 // Products of float32 by one level of Strassen's method: seven products of halves of A and B in place of
 // eight (Strassen: Gaussian elimination is not optimal, 1969). Sums of quarters of B are packed before.
 //
-// An element's error is bounded by the norms of its row of A and its column of B, as that of a chain of
-// multiply-adds is, though not term by term: each row of A and each column of B is brought to a largest
-// number of 1 to 2 by a power of two first, so that no row loses digits to the one it is added to (Higham:
-// Accuracy and Stability of Numerical Algorithms, 2nd ed., 23.2.2).
+// Sums lose digits of what is small beside what it is added to. So each row of B is brought to a largest
+// number of 1 to 2 by a power of two, which the column of A takes in turn, then each row of A and each column
+// of B (Ballard, Benson, Druinsky, Lipshitz, Schwartz: Improving the Numerical Stability of Fast Matrix
+// Multiplication, 2016). Rows and columns whose largest term is then far above the others' are multiplied
+// plainly.
 #pragma once
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/row_gemm.h"
@@ -27,21 +28,32 @@ struct StrassenB {
 
   /// Floats of the packed sums.
   static long packed_size(long K, long N);
-  void pack(float* packed, ThreadPool& pool) const;
+  /// False where a column has an infinity, a NaN, a number above 2^100 or one far above the others: `packed`
+  /// is free for B as it is, then, but for its last number, which is_packed reads.
+  bool pack(float* packed, ThreadPool& pool) const;
+  static bool is_packed(long K, long N, const float* packed);
 };
 
 /// Floats of scratch for a product of these sizes.
 long strassen_scratch_size(long M, long K, int threads);
 /// C = epilogue(A * B), where g.b are the packed sums of B. Rows of A are one run; rows of A, of C and of
-/// what the epilogue reads lie at one distance; C is float32, or the hook stores it. Ends at a block of rows
-/// in which A has an infinity, a NaN or a number above 2^100, which would spread to other rows, and begins
-/// with none where B has such, which would spread to other columns. Returns how many rows are done.
+/// what the epilogue reads lie at one distance; C is float32, or the hook stores it. Ends at a block of
+/// rows one of which has an infinity, a NaN or a number above 2^100, which would spread to other rows, or a
+/// term far above its others. Returns how many rows are done.
 long run_strassen(const RowGemm& g, float* scratch, ThreadPool& pool);
+
+/// Is the largest of so many magnitudes not far above the others, of which this is the sum? A sum that is no
+/// number is not even.
+constexpr bool strassen_is_even(float largest, float total, long count) {
+  constexpr float most = 256;  // times the mean
+  return largest * static_cast<float>(count) <= most * total;
+}
 
 /// Rows i and i + half of A, and where their parts of the seven sums lie.
 struct StrassenRows {
   const float* upper;
-  const float* lower;  // null: zeros
+  const float* lower;        // null: zeros
+  const float* depth_scale;  // of each element
   long half_depth;
   float* sums;  // seven rows, so far apart
   long sum_distance;

@@ -12,33 +12,36 @@ float power_of_two(std::int32_t exponent) {
   return __builtin_bit_cast(float, (exponent + exponent_bias) << mantissa_bits);
 }
 
-// The bits of the largest magnitude of a row.
-std::int32_t largest_bits(const float* row, long count) {
-  vi of_lanes{};
-  std::int32_t largest = 0;
-  long k = 0;
-  for (; k + VL <= count; k += VL) {
-    const vi magnitude = bits(load(row + k)) & 0x7fffffff;
-    of_lanes = of_lanes > magnitude ? of_lanes : magnitude;
-  }
-  for (; k < count; k++) {
-    const std::int32_t magnitude = __builtin_bit_cast(std::int32_t, row[k]) & 0x7fffffff;
-    largest = largest > magnitude ? largest : magnitude;
-  }
-  for (int i = 0; i < VL; i++) largest = largest > of_lanes[i] ? largest : of_lanes[i];
-  return largest;
-}
-
-// What a row is multiplied by, and what its results are: 0 where the row is, which stay exact then.
+// What a row is multiplied by, and its results are: 0 where the row is, which stay exact then.
 struct RowScale {
   bool fits = true;
   float scale = 1, unscale = 0;
 
-  explicit RowScale(std::int32_t largest) {
+  RowScale(const float* row, const float* depth_scale, long count) {
+    vi lanes{};  // bits of magnitudes
+    vf totals{};
+    std::int32_t largest = 0;
+    float total = 0;
+    long k = 0;
+    for (; k + VL <= count; k += VL) {
+      const vi magnitude = bits(load(row + k) * load(depth_scale + k)) & 0x7fffffff;
+      lanes = lanes > magnitude ? lanes : magnitude;
+      totals += from_bits(magnitude);
+    }
+    const auto add = [&](std::int32_t magnitude) { largest = largest > magnitude ? largest : magnitude; };
+    for (; k < count; k++) {
+      const std::int32_t magnitude = __builtin_bit_cast(std::int32_t, row[k] * depth_scale[k]) & 0x7fffffff;
+      add(magnitude);
+      total += __builtin_bit_cast(float, magnitude);
+    }
+    for (int i = 0; i < VL; i++) {
+      add(lanes[i]);
+      total += totals[i];
+    }
     if (largest == 0) return;
     std::int32_t exponent = (largest >> mantissa_bits) - exponent_bias;
     if (exponent < -most_exponent) exponent = -most_exponent;
-    fits = exponent <= most_exponent;
+    fits = exponent <= most_exponent && strassen_is_even(__builtin_bit_cast(float, largest), total, count);
     if (!fits) return;
     scale = power_of_two(-exponent);
     unscale = power_of_two(exponent);
@@ -61,8 +64,8 @@ TENON_INLINE void write_sums(const Load& at, const Store& put, V up, V low, V un
 }  // namespace
 
 bool form_strassen_sums(const StrassenRows& r) {
-  const RowScale upper(largest_bits(r.upper, 2 * r.half_depth));
-  const RowScale lower(r.lower ? largest_bits(r.lower, 2 * r.half_depth) : 0);
+  const RowScale upper(r.upper, r.depth_scale, 2 * r.half_depth);
+  const RowScale lower(r.lower, r.depth_scale, r.lower ? 2 * r.half_depth : 0);
   if (!upper.fits || !lower.fits) return false;
   r.unscale[0] = upper.unscale;
   r.unscale[1] = lower.unscale;
@@ -72,7 +75,8 @@ bool form_strassen_sums(const StrassenRows& r) {
     write_sums<vf>(
         [&](int quarter) __attribute__((always_inline)) {
           const float* const row = quarter < 2 ? r.upper : r.lower;
-          return row ? load(row + quarter % 2 * half + k) : vf{};
+          const long at = quarter % 2 * half + k;
+          return row ? load(row + at) * load(r.depth_scale + at) : vf{};
         },
         [&](int sum, vf x) __attribute__((always_inline)) { store(r.sums + sum * r.sum_distance + k, x); },
         broadcast(upper.scale), broadcast(lower.scale), broadcast(upper.unscale), broadcast(lower.unscale));
@@ -81,7 +85,8 @@ bool form_strassen_sums(const StrassenRows& r) {
     write_sums<float>(
         [&](int quarter) {
           const float* const row = quarter < 2 ? r.upper : r.lower;
-          return row ? row[quarter % 2 * half + k] : 0.0f;
+          const long at = quarter % 2 * half + k;
+          return row ? row[at] * r.depth_scale[at] : 0.0f;
         },
         [&](int sum, float x) { r.sums[sum * r.sum_distance + k] = x; }, upper.scale, lower.scale,
         upper.unscale, lower.unscale);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -114,8 +115,27 @@ double CostModel::boosted(const Features& f, double guess) const {
   return guess * std::exp(trees_(inputs));
 }
 
+namespace {
+
+// A kernel that has no records, and the one of the same work whose time, times a factor, it takes.
+struct Relative {
+  std::string_view kernel, like;
+  double factor;
+};
+constexpr Relative relatives[] = {
+    {"strassen", "gemm", 0.92},        // 0.90 to 0.95 (docs/performance.md#strassens-method)
+    {"gemm in pieces", "gemm", 0.67},  // 0.53 to 0.8 (docs/performance.md#amx)
+    {"pool of rows", "pool", 0.5},     // 0.35 to 0.6
+};
+
+}  // namespace
+
 Estimate CostModel::step(const std::string& kernel, const Features& f) const {
   const auto found = kernels_.find(kernel);
+  if (found == kernels_.end())
+    if (const auto* const r = std::ranges::find(relatives, kernel, &Relative::kernel);
+        r != std::end(relatives))
+      return step(std::string(r->like), f).times(r->factor);
   const Kernel none{.factor = prior_};
   const Kernel& k = found == kernels_.end() ? none : found->second;
   const double sum = additive(k.additive, f);

@@ -128,6 +128,47 @@ TEST_P(StrassenTest, RowsAndColumnsOfAnyScale) {
     }
 }
 
+// What is large in a row, and what it is multiplied by, and small terms beside a large one of other columns.
+TEST_P(StrassenTest, FarApartTermsOfARow) {
+  const long M = 41, N = 140, K = 512;
+  const auto expect_exact = [&](const Numbers& a, const Numbers& b) {
+    const Numbers c = product(M, N, K, a, b);
+    const Reference exact{M, N, K, a, b, K};
+    for (long m = 0; m < M; m++)
+      for (long n = 0; n < N; n++) {
+        double terms = 0;
+        for (long k = 0; k < K; k++) terms += std::abs(double{a[m * K + k]} * double{b[k * N + n]});
+        ASSERT_NEAR(c[m * N + n], exact.at(m, n), 1e-5 * terms) << m << "," << n;
+      }
+  };
+  for (const float large : {1e3f, 1e6f, 1e25f})
+    for (const float by : {0.0f, 1e-6f}) {
+      Numbers a = random_numbers(M * K, 1), b = random_numbers(K * N, 2);
+      for (long m = 0; m < M; m++) a[m * K + 7] = large;
+      for (long n = 0; n < N; n++) b[7 * N + n] = by;
+      expect_exact(a, b);
+      for (long n = 0; n < N; n += 9) b[7 * N + n] = 1;  // of some columns
+      expect_exact(a, b);
+      Numbers zeros = random_numbers(M * K, 1);
+      for (long m = 0; m < M; m++) zeros[m * K + 7] = m % 3 == 0 ? 1.0f : 0.0f;
+      for (long n = 0; n < N; n++) b[7 * N + n] = n % 2 == 0 ? large : 0.5f;
+      expect_exact(zeros, b);
+    }
+}
+
+TEST_P(StrassenTest, RowsAndColumnsOfZerosStayZeros) {
+  const long M = 37, N = 150, K = 66;
+  Numbers a = random_numbers(M * K, 1), b = random_numbers(K * N, 2);
+  const auto is_zero_row = [](long m) { return m == 0 || m == 5 || m == 36; };
+  const auto is_zero_column = [](long n) { return n == 3 || n == 149; };
+  for (long i = 0; i < M * K; i++)
+    if (is_zero_row(i / K)) a[i] = 0;
+  for (long i = 0; i < K * N; i++)
+    if (is_zero_column(i % N)) b[i] = 0;
+  const Numbers c = product(M, N, K, a, b);
+  for (long i = 0; i < M * N; i++) ASSERT_EQ(c[i] == 0, is_zero_row(i / N) || is_zero_column(i % N)) << i;
+}
+
 // The root of the mean square error beside float64, of normal numbers, is up to twice that of a chain of
 // multiply-adds.
 TEST_P(StrassenTest, ErrorBesideAPlainProduct) {

@@ -46,6 +46,18 @@ constexpr Features small{.rows = 10,
                          .planned_ms = 1e5,
                          .roofline_ms = 7};
 
+// Until it has records of its own.
+TEST(CostModel, AKernelWithoutRecordsTakesAShareOfItsRelativesTime) {
+  json j = table();
+  j["kernels"]["gemm"] = j["kernels"]["many"];
+  const Estimate like = model(j).step("gemm", small), e = model(j).step("strassen", small);
+  EXPECT_EQ(e.basis, Basis::trees);
+  EXPECT_DOUBLE_EQ(e.ms, 0.92 * like.ms);
+  EXPECT_DOUBLE_EQ(e.interval.high, 0.92 * like.interval.high);
+  j["kernels"]["strassen"] = j["kernels"]["once"];
+  EXPECT_EQ(model(j).step("strassen", small).basis, Basis::roofline);
+}
+
 TEST(CostModel, TreesLeadToTheSumOfTheirLeaves) {
   const CostModel m = model(table());
   const Estimate e = m.step("many", small);
