@@ -33,12 +33,12 @@ Decision least_estimate(const Group&, std::span<const CandidateInfo> candidates)
 }
 
 Decision weights_once(const Group& group, std::span<const CandidateInfo> candidates) {
-  std::size_t bytes = std::ranges::min(candidates, {}, &CandidateInfo::weight_bytes).weight_bytes,
-              weights = 0;
+  std::size_t weights = 0;
   for (const Value* operand : group.operands())
     if (operand->kind() == Value::Kind::weight)
       weights += static_cast<std::size_t>(bytes_of(operand->type()));
-  bytes = std::max(bytes, weights);
+  const std::size_t packed = std::ranges::min(candidates, {}, &CandidateInfo::weight_bytes).weight_bytes;
+  const std::size_t bytes = std::max(weights, packed);
   const std::size_t allowed = bytes + bytes / 4;
   const auto rank = [&](const CandidateInfo& c) {
     return std::tuple(c.weight_bytes > allowed, c.splits_before > 0, c.seconds);

@@ -162,10 +162,10 @@ void ModelOptions::add_run(CLI::App& verb) {
                   "What tenon tune found on this machine (none: not even what the artifact holds)")
       ->type_name("FILE")
       ->check(not_empty());
-  verb.add_option("--weights-memory", weights_memory,
-                  "once: kernels that keep each weight once, neither Winograd's nor Strassen's, which keep "
-                  "several times "
-                  "as much; small: those that keep the least, though others are faster")
+  verb.add_option(
+          "--weights-memory", weights_memory,
+          "once: kernels that keep each weight once, neither Winograd's nor Strassen's method; small: "
+          "those that keep the least, though others are faster")
       ->capture_default_str()
       ->check(CLI::IsMember({"fast", "once", "small"}));
 }

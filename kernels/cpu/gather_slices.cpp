@@ -69,7 +69,7 @@ void gather_slices(const GatherSlices& g, ThreadPool& pool) {
   constexpr long bytes_per_chunk = 1 << 15;
   long slice = static_cast<long>(g.element_size);
   for (std::size_t d = 0; d < g.rank; ++d) slice *= g.dims[d];
-  const long together = std::max(1L, bytes_per_chunk / slice);
+  const long together = std::max(1L, bytes_per_chunk / std::max(1L, slice));
   const auto copy = copy_of(g.element_size);
   pool.parallel_for((g.count + together - 1) / together, [&](long chunk, int) {
     copy(g, chunk * together, std::min(g.count, (chunk + 1) * together));

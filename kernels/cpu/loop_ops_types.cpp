@@ -221,7 +221,6 @@ TENON_INLINE double exact_rest(double a, double b) {
   const double nearest = whole - floored > 0.5 ? floored + 1 : floored;
   return whole == 0 ? __builtin_copysign(0.0, a / b) : nearest;
 }
-/// 2^n is an exponent, without a series.
 /// a 2^b
 template <class L = Lanes<double>>
 TENON_INLINE void times_powers_of_two(double* out, const double* a, const double* b, long n) {

@@ -95,11 +95,12 @@ static TENON_INLINE vf vexp2(vf x) {
                               0.6931472f);  // (2^r - 1) / r
   return reinterpret_cast<vf>(
       _mm512_scalef_ps(reinterpret_cast<__m512>(slope * r + 1.0f), _mm512_roundscale_ps(of, 0)));
-#endif
+#else
   x = clamp(x, -151.0f, 129.0f);
   const vf n = round_small(x);
   const ExpParts e = exp_parts((x - n) * 0.693147181f, vf{});
   return scaled(e.power_of_e(), n);
+#endif
 }
 static TENON_INLINE vf vexpm1(vf x) {
   const vf y = clamp(x, -20.0f, 89.0f);

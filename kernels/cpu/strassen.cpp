@@ -13,8 +13,8 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr int sums = 7;
-constexpr int joined = 5;  // products that are kept
+constexpr int products = 7;
+constexpr int joined = 5;  // of them, which are kept
 // At most, of a group, whose products lie in the L2 cache until they are joined.
 constexpr long most_cols = 128;
 // Of a block, in both halves.
@@ -40,7 +40,7 @@ struct SumOfB {
   float sign = 1;
   int side = -1;  // the half whose columns alone take the product, in the units of C then: 0 left, 1 right
 };
-constexpr std::array<SumOfB, sums> sums_of_b = {
+constexpr std::array<SumOfB, products> sums_of_b = {
     {{0, 3}, {0}, {1, 3, -1}, {2, 0, -1}, {3}, {2, 3, 1, 0}, {0, 1, 1, 1}}};
 
 // A panel of columns, `depth` rows of them.
@@ -113,7 +113,7 @@ bool scale_depth(const StrassenB& b, float* scale, ThreadPool& pool) {
 struct Places {
   long columns, depth, fits;
   Places(long half_depth, long right)
-      : columns(sums * half_depth * right), depth(columns + 2 * right), fits(depth + 2 * half_depth) {}
+      : columns(products * half_depth * right), depth(columns + 2 * right), fits(depth + 2 * half_depth) {}
 };
 
 }  // namespace
@@ -121,10 +121,10 @@ struct Places {
 double strassen_time(long M, long N, long K) {
   // Seven products, sums of A for each column, and of products for each step of the depth; these wait for C
   // where that leaves the cache.
-  constexpr double products = 0.887, of_a = 12, of_products = 14;
+  constexpr double least = 0.887, of_a = 12, of_products = 14;
   constexpr long large_c = 1 << 19;  // elements
   const double joins = M * N > large_c ? 2 * of_products : of_products;
-  return products + of_a / static_cast<double>(N) + joins / static_cast<double>(K);
+  return least + of_a / static_cast<double>(N) + joins / static_cast<double>(K);
 }
 
 bool strassen_pays(long M, long N, long K) {
@@ -161,12 +161,12 @@ bool StrassenB::pack(float* packed, ThreadPool& pool) const {
       if (!scale_columns(K, width, of_side, unscale + n)) fits = false;
     }
     if (!fits) return;
-    for (int s = 0; s < sums; s++) {
+    for (int s = 0; s < products; s++) {
       const SumOfB& sum = sums_of_b[static_cast<std::size_t>(s)];
       const auto row = [&](int quarter, long k) {
         return sides + (quarter % 2 * K + quarter / 2 * half + k) * width;
       };
-      float* to = packed + (sums * panel + s) * half * width;
+      float* to = packed + (products * panel + s) * half * width;
       const float* const factor = sum.side < 0 ? nullptr : unscale + sum.side * right + first;
       for (long k = 0; k < half; k++, to += width) {
         std::copy_n(row(sum.first, k), width, to);
@@ -182,7 +182,7 @@ bool StrassenB::pack(float* packed, ThreadPool& pool) const {
 
 long strassen_scratch_size(long M, long K, int threads) {
   const long rows = cut(block_rows(M), 2);
-  return rows * (sums * sum_stride(K / 2) + joined * most_cols * threads) + 2 * rows;
+  return rows * (products * sum_stride(K / 2) + joined * most_cols * threads) + 2 * rows;
 }
 
 namespace {
@@ -200,7 +200,7 @@ class Strassen {
         col_unscale_(g.b + Places(half_depth_, right_).columns),
         depth_scale_(g.b + Places(half_depth_, right_).depth),
         a_sums_(scratch),
-        products_(a_sums_ + sums * most_upper_ * stride_),
+        products_(a_sums_ + products * most_upper_ * stride_),
         row_unscale_(products_ + pool.threads() * joined * most_upper_ * most_cols) {}
 
   long run() {
@@ -312,15 +312,15 @@ class Strassen {
   // The operands of one of the products.
   RowGemm product(int sum, const Piece& piece) const {
     const long width = row_gemm_tile().cols, panel = half_depth_ * width;
-    const auto panel_of = [&](int s, long first) { return g_.b + (sums * (first / width) + s) * panel; };
+    const auto panel_of = [&](int s, long first) { return g_.b + (products * (first / width) + s) * panel; };
     RowGemm g;
     g.a = a_sums_ + (sum * upper_ + piece.pair) * stride_;
     g.a_rows.x_stride = stride_;
     g.run_length = half_depth_;
     g.b = panel_of(sum, piece.col);
     g.b_row_stride = width;
-    g.b_panel_stride = sums * panel;
-    g.next_b = sum + 1 < sums ? panel_of(sum + 1, piece.col) : panel_of(0, piece.col + piece.cols);
+    g.b_panel_stride = products * panel;
+    g.next_b = sum + 1 < products ? panel_of(sum + 1, piece.col) : panel_of(0, piece.col + piece.cols);
     g.schedule = g_.schedule;
     g.schedule.outer = Schedule::Outer::columns;
     return g;

@@ -172,7 +172,7 @@ std::vector<Candidate> lower_index(const Planner& planner, const Group& group) {
          emit(p, g.node(), call, table, numbers_of_rows(p, *rows));
        }});
   if (copies == 0 || rows->x->rank() - op->axes.size() > cpu::GatherSlices::max_rank) return found;
-  constexpr double operations = 100;  // of a product, in the time that an element takes
+  constexpr double operations = 100;  // of a dense product, in the time that an element takes, about
   const auto elements = static_cast<double>(numel(node.output()->shape()).value());
   found.push_back({{.kernel = "gather slices",
                     .work = work,
