@@ -1,4 +1,5 @@
 // A scatter whose indices cover a part of the data alone writes to that part; the rest stands beside it.
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -15,6 +16,12 @@ std::vector<std::size_t> cut_axes(const Shape& shape, const Shape& indices, std:
   for (std::size_t i = 0; i < shape.size(); ++i)
     if (i != whole && shape[i] != indices[i]) axes.push_back(i);
   return axes;
+}
+/// Are the indices known to fit there?
+bool are_covered(const Shape& shape, const Shape& indices, const std::vector<std::size_t>& axes) {
+  return std::ranges::all_of(axes, [&](std::size_t i) {
+    return shape[i].is_known() && indices[i].is_known() && indices[i].value() <= shape[i].value();
+  });
 }
 Ref front_of(const Ref& x, std::size_t axis, const Dim& size) {
   return slice(x, static_cast<std::int64_t>(axis), 0, size);
@@ -33,7 +40,9 @@ Rule scatter_of_covered() {
           .when =
               [](const Match& m) {
                 const auto [of_x, of_src] = cut(m);
-                return !of_x.empty() || !of_src.empty();
+                const Shape& indices = m["indices"]->shape();
+                return (!of_x.empty() || !of_src.empty()) && are_covered(m["x"]->shape(), indices, of_x) &&
+                       are_covered(m["src"]->shape(), indices, of_src);
               },
           .build =
               [](const Match& m, const InsertionPoint& point) {

@@ -35,4 +35,4 @@ def test_a_tuning_chooses_otherwise(run, model):
     run("convert", "model.pt", "-o", model, code=0)
     assert "at: --tuning" in run("run", model, "--weights-memory", "small", "--tuning", "t.jsonl", code=2)
     assert "weights-memory" in run("tune", model, "--weights-memory", "small", code=2)
-    assert "{fast,small}" in run("run", model, "--weights-memory", "tiny", code=2)
+    assert "{fast,once,small}" in run("run", model, "--weights-memory", "tiny", code=2)
