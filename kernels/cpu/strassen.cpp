@@ -62,23 +62,22 @@ float divisor(float scale) { return scale == 0 ? 1 : 1 / scale; }
 
 // Divides each column by its scale. Does all fit?
 bool scale_columns(long depth, long width, float* panel, float* unscale) {
-  std::vector<float> factors(static_cast<std::size_t>(2 * width));
-  float *const total = factors.data(), *const factor = total + width;
+  std::vector<float> factor(static_cast<std::size_t>(width)), near(static_cast<std::size_t>(width));
   std::fill_n(unscale, width, 0.0f);
   for (long k = 0; k < depth; k++)
-    for (long j = 0; j < width; j++) {
-      const float x = std::abs(panel[k * width + j]);
-      unscale[j] = std::max(unscale[j], x);
-      total[j] += x;
-    }
+    for (long j = 0; j < width; j++) unscale[j] = std::max(unscale[j], std::abs(panel[k * width + j]));
+  const float share = std::ldexp(1.0f, -strassen_near_bits);
+  for (long k = 0; k < depth; k++)
+    for (std::size_t j = 0; j < near.size(); j++)
+      near[j] += std::abs(panel[k * width + static_cast<long>(j)]) >= share * unscale[j] ? 1.0f : 0.0f;
   bool fits = true;
-  for (long j = 0; j < width; j++) {
-    fits &= strassen_is_even(unscale[j], total[j], depth);
+  for (std::size_t j = 0; j < factor.size(); j++) {
+    fits &= strassen_is_even(static_cast<long>(near[j]), depth);
     unscale[j] = scale_of(unscale[j]);
     factor[j] = divisor(unscale[j]);
   }
   for (long k = 0; fits && k < depth; k++)
-    for (long j = 0; j < width; j++) panel[k * width + j] *= factor[j];
+    for (std::size_t j = 0; j < factor.size(); j++) panel[k * width + static_cast<long>(j)] *= factor[j];
   return fits;
 }
 

@@ -42,11 +42,12 @@ long strassen_scratch_size(long M, long K, int threads);
 /// term far above its others. Returns how many rows are done.
 long run_strassen(const RowGemm& g, float* scratch, ThreadPool& pool);
 
-/// Is the largest of so many magnitudes not far above the others, of which this is the sum? A sum that is no
-/// number is not even.
-constexpr bool strassen_is_even(float largest, float total, long count) {
-  constexpr float most = 256;  // times the mean
-  return largest * static_cast<float>(count) <= most * total;
+/// A number is near the largest one of its row or column that is at least 2^-12 of it.
+inline constexpr int strassen_near_bits = 12;
+/// Are enough of the numbers near the largest one? Else it is far above the others.
+constexpr bool strassen_is_even(long near, long count) {
+  constexpr long one_of = 64;
+  return near * one_of >= count;
 }
 
 /// Rows i and i + half of A, and where their parts of the seven sums lie.

@@ -18,30 +18,27 @@ struct RowScale {
   float scale = 1, unscale = 0;
 
   RowScale(const float* row, const float* depth_scale, long count) {
-    vi lanes{};  // bits of magnitudes
-    vf totals{};
+    const auto each = [&](auto&& of_vector, auto&& of_one)
+        __attribute__((always_inline)) {  // bits of magnitudes
+      long k = 0;
+      for (; k + VL <= count; k += VL) of_vector(bits(load(row + k) * load(depth_scale + k)) & 0x7fffffff);
+      for (; k < count; k++) of_one(__builtin_bit_cast(std::int32_t, row[k] * depth_scale[k]) & 0x7fffffff);
+    };
+    vi lanes{};
     std::int32_t largest = 0;
-    float total = 0;
-    long k = 0;
-    for (; k + VL <= count; k += VL) {
-      const vi magnitude = bits(load(row + k) * load(depth_scale + k)) & 0x7fffffff;
-      lanes = lanes > magnitude ? lanes : magnitude;
-      totals += from_bits(magnitude);
-    }
-    const auto add = [&](std::int32_t magnitude) { largest = largest > magnitude ? largest : magnitude; };
-    for (; k < count; k++) {
-      const std::int32_t magnitude = __builtin_bit_cast(std::int32_t, row[k] * depth_scale[k]) & 0x7fffffff;
-      add(magnitude);
-      total += __builtin_bit_cast(float, magnitude);
-    }
-    for (int i = 0; i < VL; i++) {
-      add(lanes[i]);
-      total += totals[i];
-    }
+    const auto take = [&](std::int32_t x) { largest = largest > x ? largest : x; };
+    each([&](vi x) { lanes = lanes > x ? lanes : x; }, take);
+    for (int i = 0; i < VL; i++) take(lanes[i]);
     if (largest == 0) return;
     std::int32_t exponent = (largest >> mantissa_bits) - exponent_bias;
     if (exponent < -most_exponent) exponent = -most_exponent;
-    fits = exponent <= most_exponent && strassen_is_even(__builtin_bit_cast(float, largest), total, count);
+    const std::int32_t least = largest - (strassen_near_bits << mantissa_bits);
+    const std::int32_t least_near = least > 1 ? least : 1;
+    vi near_lanes{};
+    long near = 0;
+    each([&](vi x) { near_lanes -= x >= least_near; }, [&](std::int32_t x) { near += x >= least_near; });
+    for (int i = 0; i < VL; i++) near += near_lanes[i];
+    fits = exponent <= most_exponent && strassen_is_even(near, count);
     if (!fits) return;
     scale = power_of_two(-exponent);
     unscale = power_of_two(exponent);
