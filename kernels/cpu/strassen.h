@@ -42,8 +42,8 @@ long strassen_scratch_size(long M, long K, int threads);
 /// term far above its others. Returns how many rows are done.
 long run_strassen(const RowGemm& g, float* scratch, ThreadPool& pool);
 
-/// A number is near the largest one of its row or column that is at least 2^-12 of it.
-inline constexpr int strassen_near_bits = 12;
+/// A number is near the largest one of its row or column that is at least 2^-11 of it.
+inline constexpr int strassen_near_bits = 11;
 /// Are enough of the numbers near the largest one? Else it is far above the others.
 constexpr bool strassen_is_even(long near, long count) {
   constexpr long one_of = 64;

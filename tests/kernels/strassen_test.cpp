@@ -138,7 +138,7 @@ TEST_P(StrassenTest, FarApartTermsOfARow) {
       for (long n = 0; n < N; n++) {
         double terms = 0;
         for (long k = 0; k < K; k++) terms += std::abs(double{a[m * K + k]} * double{b[k * N + n]});
-        ASSERT_NEAR(c[m * N + n], exact.at(m, n), 2e-5 * terms) << m << "," << n;
+        ASSERT_NEAR(c[m * N + n], exact.at(m, n), 4e-5 * terms) << m << "," << n;
       }
   };
   for (const float large : {1e3f, 1e6f, 1e25f})
