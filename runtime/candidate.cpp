@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "runtime/buffers.h"
+#include "runtime/constant_value.h"
 #include "runtime/group.h"
 
 namespace tenon {
@@ -35,7 +36,7 @@ Decision least_estimate(const Group&, std::span<const CandidateInfo> candidates)
 Decision weights_once(const Group& group, std::span<const CandidateInfo> candidates) {
   std::size_t weights = 0;
   for (const Value* operand : group.operands())
-    if (operand->kind() == Value::Kind::weight)
+    if (ConstantValue(group.outer(operand)).is_constant())
       weights += static_cast<std::size_t>(bytes_of(operand->type()));
   const std::size_t packed = std::ranges::min(candidates, {}, &CandidateInfo::weight_bytes).weight_bytes;
   const std::size_t bytes = std::max(weights, packed);

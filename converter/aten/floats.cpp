@@ -147,7 +147,8 @@ Results nan_to_num(Call& call) {
 
 template <int sign>
 Results is_infinity(Call& call) {
-  if (const Ref whole = call.tensor("self"); !is_float(whole.dtype())) return apply(IsInf{}, {whole});  // none is
+  if (const Ref whole = call.tensor("self"); !is_float(whole.dtype()))
+    return apply(IsInf{}, {whole});  // none is
   const Ref x = real_operand(call);
   return equal(x, x.literal(sign * std::numeric_limits<double>::infinity()));
 }

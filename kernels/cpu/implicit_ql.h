@@ -5,7 +5,6 @@
 namespace tenon::cpu::TENON_ISA {
 namespace {
 
-
 /// A tridiagonal matrix from its upper or its lower end on.
 struct Ends {
   double *d, *e;

@@ -6,7 +6,6 @@
 namespace tenon::cpu::TENON_ISA {
 namespace {
 
-
 struct Bidiagonal {
   double *d, *e;  // e above d
   long n;

@@ -72,7 +72,7 @@ bool scale_columns(long depth, long width, float* panel, float* unscale) {
       near[j] += std::abs(panel[k * width + static_cast<long>(j)]) >= share * unscale[j] ? 1.0f : 0.0f;
   bool fits = true;
   for (std::size_t j = 0; j < factor.size(); j++) {
-    fits &= strassen_is_even(static_cast<long>(near[j]), depth);
+    fits &= !strassen_has_outliers(static_cast<long>(near[j]), depth);
     unscale[j] = scale_of(unscale[j]);
     factor[j] = divisor(unscale[j]);
   }

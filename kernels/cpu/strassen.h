@@ -4,8 +4,7 @@
 // Sums lose digits of what is small beside what it is added to. So each row of B is brought to a largest
 // number of 1 to 2 by a power of two, which the column of A takes in turn, then each row of A and each column
 // of B (Ballard, Benson, Druinsky, Lipshitz, Schwartz: Improving the Numerical Stability of Fast Matrix
-// Multiplication, 2016). Rows and columns whose largest term is then far above the others' are multiplied
-// plainly.
+// Multiplication, 2016). Rows and columns with outliers are then multiplied plainly.
 #pragma once
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/row_gemm.h"
@@ -28,8 +27,8 @@ struct StrassenB {
 
   /// Floats of the packed sums.
   static long packed_size(long K, long N);
-  /// False where a column has an infinity, a NaN, a number above 2^100 or one far above the others: `packed`
-  /// is free for B as it is, then, but for its last number, which is_packed reads.
+  /// False where a column has an infinity, a NaN, a number above 2^100 or outliers: `packed` is free for B as
+  /// it is, then, but for its last number, which is_packed reads.
   bool pack(float* packed, ThreadPool& pool) const;
   static bool is_packed(long K, long N, const float* packed);
 };
@@ -38,16 +37,16 @@ struct StrassenB {
 long strassen_scratch_size(long M, long K, int threads);
 /// C = epilogue(A * B), where g.b are the packed sums of B. Rows of A are one run; rows of A, of C and of
 /// what the epilogue reads lie at one distance; C is float32, or the hook stores it. Ends at a block of
-/// rows one of which has an infinity, a NaN or a number above 2^100, which would spread to other rows, or a
-/// term far above its others. Returns how many rows are done.
+/// rows one of which has an infinity, a NaN or a number above 2^100, which would spread to other rows, or
+/// outliers. Returns how many rows are done.
 long run_strassen(const RowGemm& g, float* scratch, ThreadPool& pool);
 
 /// A number is near the largest one of its row or column that is at least 2^-11 of it.
 inline constexpr int strassen_near_bits = 11;
-/// Are enough of the numbers near the largest one? Else it is far above the others.
-constexpr bool strassen_is_even(long near, long count) {
+/// Are so few of so many numbers near the largest one that they are outliers?
+constexpr bool strassen_has_outliers(long near, long count) {
   constexpr long one_of = 64;
-  return near * one_of >= count;
+  return near * one_of < count;
 }
 
 /// Rows i and i + half of A, and where their parts of the seven sums lie.

@@ -38,7 +38,7 @@ struct RowScale {
     long near = 0;
     each([&](vi x) { near_lanes -= x >= least_near; }, [&](std::int32_t x) { near += x >= least_near; });
     for (int i = 0; i < VL; i++) near += near_lanes[i];
-    fits = exponent <= most_exponent && strassen_is_even(near, count);
+    fits = exponent <= most_exponent && !strassen_has_outliers(near, count);
     if (!fits) return;
     scale = power_of_two(-exponent);
     unscale = power_of_two(exponent);

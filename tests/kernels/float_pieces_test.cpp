@@ -20,20 +20,7 @@ class FloatPiecesTest : public OnEveryIsa {
   }
   /// a [M, K] by b [K, N], with b in pieces or as it is.
   Numbers product(long M, long N, long K, const Numbers& a, const Numbers& b, bool in_pieces = true) {
-    const MatrixB view{.data = b.data(), .k_stride = N, .n_stride = 1, .in_pieces = in_pieces};
-    Numbers packed(packed_b_size(K, N, view)), c(M * N, untouched);
-    pack_b(K, N, view, packed.data(), pool_);
-    gemm({.M = M,
-          .N = N,
-          .K = K,
-          .a = a.data(),
-          .a_stride = K,
-          .packed_b = packed.data(),
-          .b = view,
-          .c = c.data(),
-          .c_stride = N},
-         nullptr, pool_);
-    return c;
+    return product_of(M, N, K, a, {.data = b.data(), .k_stride = N, .in_pieces = in_pieces}, pool_);
   }
   ThreadPool pool_{2};
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/gemm.h"
 #include "tests/kernels/numbers.h"
 
 namespace tenon::cpu {
@@ -26,6 +27,24 @@ struct Reference {
     return relu ? std::max(sum, 0.0) : sum;
   }
 };
+
+/// a [M, K], dense, by b, which is packed before.
+inline Numbers product_of(long M, long N, long K, const Numbers& a, const MatrixB& b, ThreadPool& pool) {
+  Numbers packed(packed_b_size(K, N, b)), c(M * N, untouched);
+  pack_b(K, N, b, packed.data(), pool);
+  const Gemm g{.M = M,
+               .N = N,
+               .K = K,
+               .a = a.data(),
+               .a_stride = K,
+               .packed_b = packed.data(),
+               .b = b,
+               .c = c.data(),
+               .c_stride = N};
+  Numbers scratch(gemm_scratch_size(g, pool.threads()), untouched);
+  gemm(g, scratch.data(), pool);
+  return c;
+}
 
 /// c is dense but for its row stride, behind whose columns nothing was written.
 inline void expect_equal(const Reference& expected, const Numbers& c, long c_stride, double offset = 0) {

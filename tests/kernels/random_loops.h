@@ -32,7 +32,8 @@ class RandomLoop {
   std::size_t rank() const { return program_.shape.dims.size(); }
   Reg any() { return values_[static_cast<std::size_t>(pick(static_cast<int>(values_.size())))]; }
 
-  /// The strides of an operand that lies along the dims for which `has` holds, in a random order, with few gaps.
+  /// The strides of an operand that lies along the dims for which `has` holds, in a random order, with few
+  /// gaps.
   template <class Has>
   std::vector<std::int64_t> strides(Has&& has) {
     std::vector<std::size_t> order(rank());

@@ -25,9 +25,8 @@ class StrassenTest : public OnEveryIsa {
     gemm(g, scratch.data(), pool);
   }
   Numbers product(long M, long N, long K, const Numbers& a, const Numbers& b, int threads = 2) {
-    Numbers c(M * N, untouched);
-    run({.M = M, .N = N, .K = K, .a = a.data(), .c = c.data(), .c_stride = N}, b, threads);
-    return c;
+    ThreadPool pool(threads);
+    return product_of(M, N, K, a, {.data = b.data(), .k_stride = N, .in_sums = true}, pool);
   }
 };
 TENON_EVERY_ISA(StrassenTest);
@@ -180,20 +179,8 @@ TEST_P(StrassenTest, ErrorBesideAPlainProduct) {
     for (long i = 0; i < M * N; i++) sum += std::pow(c[i] - exact.at(i / N, i % N), 2);
     return std::sqrt(sum);
   };
-  const MatrixB view{.data = b.data(), .k_stride = N, .n_stride = 1};
   ThreadPool pool(1);
-  Numbers packed(packed_b_size(K, N, view)), plain(M * N);
-  pack_b(K, N, view, packed.data(), pool);
-  gemm({.M = M,
-        .N = N,
-        .K = K,
-        .a = a.data(),
-        .a_stride = K,
-        .packed_b = packed.data(),
-        .b = view,
-        .c = plain.data(),
-        .c_stride = N},
-       nullptr, pool);
+  const Numbers plain = product_of(M, N, K, a, {.data = b.data(), .k_stride = N}, pool);
   EXPECT_LT(error(product(M, N, K, a, b)), 2 * error(plain));
 }
 

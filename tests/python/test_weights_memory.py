@@ -1,4 +1,4 @@
-"""--weights-memory small: the same numbers from fewer bytes of packed weights."""
+"""--weights-memory once and small: the same numbers from fewer bytes of packed weights."""
 
 import json
 
@@ -21,14 +21,16 @@ def model(tmp_path):
 def test_small_keeps_less_and_computes_the_same(run, tmp_path, model):
     run("convert", "model.pt", "-o", model, code=0)
     kept = {}
-    for memory in ("fast", "small"):
+    for memory in ("fast", "once", "small"):
         run("profile", model, "--input", "input=x.npy", "--iters", 3, "--weights-memory", memory, "--json", "p.json", code=0)
         kept[memory] = json.loads((tmp_path / "p.json").read_text())
     filters, matrix = 64 * 64 * 9 * 4, 64 * 4096 * 4
     assert kept["fast"]["packed_bytes"] > 2 * filters + matrix
+    assert filters + matrix <= kept["once"]["packed_bytes"] <= 1.25 * (filters + matrix)
     assert filters <= kept["small"]["packed_bytes"] < filters + filters / 4 + matrix / 4
     assert kept["small"]["process_own_bytes"] < kept["fast"]["process_own_bytes"] <= kept["fast"]["process_peak_bytes"]
-    assert "verified" in run("verify", model, "--weights-memory", "small", code=0)
+    for memory in ("once", "small"):
+        assert "verified" in run("verify", model, "--weights-memory", memory, code=0)
 
 
 def test_a_tuning_chooses_otherwise(run, model):

@@ -110,8 +110,8 @@ TEST(Candidates, ThoseThatKeepWeightsOnceTakeNeitherWinogradNorStrassen) {
   const auto graph = graph_of(R"(graph g(%x: f32[1,64,32,32], %y: f32[96,1024]) {
   @w: f32[64,64,3,3]
   @v: f32[512,1024]
-  %1 = conv(%x, @w, pad=[1,1,1,1]) : f32[1,64,32,32]
-  %2 = linear(%y, @v) : f32[96,512]
+  %1 = fused conv(%x, @w, pad=[1,1,1,1]) { relu } : f32[1,64,32,32]
+  %2 = fused linear(%y, @v) { relu } : f32[96,512]
   return %1, %2
 })");
   const auto inputs = inputs_of(*graph, {});
