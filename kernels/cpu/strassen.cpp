@@ -2,9 +2,7 @@
 #include "kernels/cpu/strassen.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cmath>
 #include <vector>
 
 #include "kernels/cpu/float_pieces.h"
@@ -32,80 +30,50 @@ long block_rows(long M) { return cut(M, cut(M, most_rows)); }
 // The left half has whole panels of columns; zeros are behind the columns of the right one.
 long half_cols(long N) { return rounded_up(cut(N, 2), row_gemm_tile().cols); }
 
-// One of the sums, in the order of use, in which those of A lie, too (form_strassen_sums): quarter `first`,
-// and `sign` times quarter `second`. Upper left, upper right, lower left and lower right are 0 to 3.
-struct SumOfB {
-  int first;
-  int second = -1;  // none
-  float sign = 1;
-  int side = -1;  // the half whose columns alone take the product, in the units of C then: 0 left, 1 right
-};
-constexpr std::array<SumOfB, products> sums_of_b = {
-    {{0, 3}, {0}, {1, 3, -1}, {2, 0, -1}, {3}, {2, 3, 1, 0}, {0, 1, 1, 1}}};
-
 // A panel of columns, `depth` rows of them.
 void copy_panel(const StrassenB& b, long first, long cols, long width, float* to) {
   const float* const from = b.data + first * b.n_stride;
   if (cols < width) std::fill_n(to, b.K * width, 0.0f);
   if (b.k_stride == 1) return transpose_on_this_thread(cols, b.K, from, b.n_stride, to, width);
-  for (long k = 0; k < b.K; k++)
-    for (long j = 0; j < cols; j++) to[k * width + j] = from[k * b.k_stride + j * b.n_stride];
-}
-
-// The power of two that brings a number to 1 to 2, when it is divided by it; 0 of 0.
-float scale_of(float largest) {
-  constexpr int least = -126;
-  return largest == 0 ? 0 : std::ldexp(1.0f, std::max(least, std::ilogb(largest)));
-}
-
-float divisor(float scale) { return scale == 0 ? 1 : 1 / scale; }
-
-// Divides each column by its scale. Does all fit?
-bool scale_columns(long depth, long width, float* panel, float* unscale) {
-  std::vector<float> factor(static_cast<std::size_t>(width)), near(static_cast<std::size_t>(width));
-  std::fill_n(unscale, width, 0.0f);
-  for (long k = 0; k < depth; k++)
-    for (long j = 0; j < width; j++) unscale[j] = std::max(unscale[j], std::abs(panel[k * width + j]));
-  const float share = std::ldexp(1.0f, -strassen_near_bits);
-  for (long k = 0; k < depth; k++)
-    for (std::size_t j = 0; j < near.size(); j++)
-      near[j] += std::abs(panel[k * width + static_cast<long>(j)]) >= share * unscale[j] ? 1.0f : 0.0f;
-  bool fits = true;
-  for (std::size_t j = 0; j < factor.size(); j++) {
-    fits &= !strassen_has_outliers(static_cast<long>(near[j]), depth);
-    unscale[j] = scale_of(unscale[j]);
-    factor[j] = divisor(unscale[j]);
+  for (long k = 0; k < b.K; k++, to += width) {
+    if (b.n_stride == 1)
+      std::copy_n(from + k * b.k_stride, cols, to);
+    else
+      for (long j = 0; j < cols; j++) to[j] = from[k * b.k_stride + j * b.n_stride];
   }
-  for (long k = 0; fits && k < depth; k++)
-    for (std::size_t j = 0; j < factor.size(); j++) panel[k * width + static_cast<long>(j)] *= factor[j];
-  return fits;
 }
 
-// The scale of each row of B. Are all of its numbers at most 2^100?
+// The scale of each row of B. Does all fit?
 bool scale_depth(const StrassenB& b, float* scale, ThreadPool& pool) {
   std::atomic<bool> fits = true;
-  constexpr long chunk = 64;
+  constexpr long chunk = 256;
   pool.parallel_for(cut(b.K, chunk), [&](long c, int) {
-    const long first = c * chunk, count = std::min(chunk, b.K - first);
-    float* const largest = scale + first;
-    std::fill_n(largest, count, 0.0f);
-    bool small = true;
-    for (long n = 0; n < b.N; n++) {
-      const float* const from = b.data + n * b.n_stride + first * b.k_stride;
-      const auto look = [&](long k, float number) {
-        const float x = std::abs(number);
-        largest[k] = std::max(largest[k], x);
-        small &= x <= 0x1p100f;
-      };
-      if (b.k_stride == 1)
-        for (long k = 0; k < count; k++) look(k, from[k]);
-      else
-        for (long k = 0; k < count; k++) look(k, from[k * b.k_stride]);
-    }
-    if (!small) fits = false;
-    for (long k = 0; k < count; k++) largest[k] = scale_of(largest[k]);
+    const long k = c * chunk;
+    if (!scale_strassen_depth({.data = b.data + k * b.k_stride,
+                               .count = std::min(chunk, b.K - k),
+                               .N = b.N,
+                               .k_stride = b.k_stride,
+                               .n_stride = b.n_stride,
+                               .scale = scale + k}))
+      fits = false;
   });
   return fits;
+}
+
+// What is paid for fewer products, beside what these take. Few rows wait for B, which is larger.
+struct Costs {
+  double of_a, of_products;
+  long large_b;  // elements, of which more come from a far cache
+  long rows_of_large_b;
+};
+// Where AVX-512 multiplies twice as fast, the same caches are slower beside it.
+Costs costs_here() {
+#if defined(__x86_64__)
+  static const bool is_intel = __builtin_cpu_is("intel") != 0;
+  if (is_intel && isa() == Isa::avx512)
+    return {.of_a = 30, .of_products = 35, .large_b = 1 << 18, .rows_of_large_b = 64};
+#endif
+  return {.of_a = 12, .of_products = 14, .large_b = 1 << 20, .rows_of_large_b = 48};
 }
 
 // Behind the sums lie the scales of the columns, then those of the depth, and whether all of B fits.
@@ -120,17 +88,17 @@ struct Places {
 double strassen_time(long M, long N, long K) {
   // Seven products, sums of A for each column, and of products for each step of the depth; these wait for C
   // where that leaves the cache.
-  constexpr double least = 0.887, of_a = 12, of_products = 14;
+  constexpr double least = 0.887;
   constexpr long large_c = 1 << 19;  // elements
-  const double joins = M * N > large_c ? 2 * of_products : of_products;
-  return least + of_a / static_cast<double>(N) + joins / static_cast<double>(K);
+  const Costs costs = costs_here();
+  const double joins = M * N > large_c ? 2 * costs.of_products : costs.of_products;
+  return least + costs.of_a / static_cast<double>(N) + joins / static_cast<double>(K);
 }
 
 bool strassen_pays(long M, long N, long K) {
   constexpr double most_time = 0.95;
-  // Few rows wait for B, which is larger, where it comes from memory.
-  constexpr long large_b = 1 << 20;  // elements
-  const long least_rows = K * N > large_b ? 48 : 16;
+  const Costs costs = costs_here();
+  const long least_rows = K * N > costs.large_b ? costs.rows_of_large_b : 16;
   return !runs_float_pieces() && K % 2 == 0 && M >= least_rows && strassen_time(M, N, K) <= most_time;
 }
 
@@ -147,33 +115,23 @@ bool StrassenB::pack(float* packed, ThreadPool& pool) const {
   std::atomic<bool> fits = scale_depth(*this, depth_scale, pool);
   std::vector<float> panels(static_cast<std::size_t>(pool.threads() * 2 * K * width));
   pool.parallel_for(right / width, [&](long panel, int worker) {
-    const long first = panel * width;
-    float* const sides = panels.data() + worker * 2 * K * width;
-    for (int side = 0; fits && side < 2; side++) {
-      const long n = side * right + first;
-      float* const of_side = sides + side * K * width;
-      copy_panel(*this, std::min(n, N), std::clamp(N - n, 0L, width), width, of_side);
-      for (long k = 0; k < K; k++) {
-        const float factor = divisor(depth_scale[k]);
-        for (long j = 0; j < width; j++) of_side[k * width + j] *= factor;
-      }
-      if (!scale_columns(K, width, of_side, unscale + n)) fits = false;
-    }
     if (!fits) return;
-    for (int s = 0; s < products; s++) {
-      const SumOfB& sum = sums_of_b[static_cast<std::size_t>(s)];
-      const auto row = [&](int quarter, long k) {
-        return sides + (quarter % 2 * K + quarter / 2 * half + k) * width;
-      };
-      float* to = packed + (products * panel + s) * half * width;
-      const float* const factor = sum.side < 0 ? nullptr : unscale + sum.side * right + first;
-      for (long k = 0; k < half; k++, to += width) {
-        std::copy_n(row(sum.first, k), width, to);
-        const float* const second = sum.second < 0 ? nullptr : row(sum.second, k);
-        for (long j = 0; second && j < width; j++) to[j] += sum.sign * second[j];
-        for (long j = 0; factor && j < width; j++) to[j] *= factor[j];
-      }
-    }
+    const long first = panel * width;
+    float* const left_panel = panels.data() + worker * 2 * K * width;
+    float* const right_panel = left_panel + K * width;
+    const auto copy = [&](long n, float* to) {
+      copy_panel(*this, std::min(n, N), std::clamp(N - n, 0L, width), width, to);
+    };
+    copy(first, left_panel);
+    copy(right + first, right_panel);
+    if (!form_strassen_panels({.left = left_panel,
+                               .right = right_panel,
+                               .depth_scale = depth_scale,
+                               .half_depth = half,
+                               .sums = packed + products * panel * half * width,
+                               .left_unscale = unscale + first,
+                               .right_unscale = unscale + right + first}))
+      fits = false;
   });
   packed[at.fits] = fits ? 1.0f : 0.0f;
   return fits;

@@ -49,6 +49,32 @@ constexpr bool strassen_has_outliers(long near, long count) {
   return near * one_of < count;
 }
 
+/// So many rows of B, side by side, and their scales: B is divided by them, A takes them (0 of a row of
+/// zeros).
+struct StrassenDepth {
+  const float* data;  // element (k, n) lies at data + k * k_stride + n * n_stride
+  long count, N, k_stride, n_stride;
+  float* scale;
+};
+/// False where there is a number that StrassenB::pack does not take.
+using StrassenDepths = bool(const StrassenDepth&);
+TENON_PER_ISA(StrassenDepths, scale_strassen_depth, scale_strassen_depth)
+
+/// A panel of columns of the left half of B and one of the right half, each of the tile's columns, and where
+/// their seven sums go, one after the other.
+struct StrassenPanels {
+  const float* left;
+  const float* right;
+  const float* depth_scale;  // of each row
+  long half_depth;
+  float* sums;
+  float* left_unscale;  // of each column: what it was divided by
+  float* right_unscale;
+};
+/// False where a column has outliers.
+using StrassenPanelSums = bool(const StrassenPanels&);
+TENON_PER_ISA(StrassenPanelSums, form_strassen_panels, form_strassen_panels)
+
 /// Rows i and i + half of A, and where their parts of the seven sums lie.
 struct StrassenRows {
   const float* upper;

@@ -1,16 +1,10 @@
 // Rows of the sums that Strassen's method multiplies, and of those that it makes of products. Built once per
 // ISA.
-#include "kernels/cpu/simd.h"
 #include "kernels/cpu/strassen.h"
+#include "kernels/cpu/strassen_scales.h"
 
 namespace tenon::cpu::TENON_ISA {
 namespace {
-
-constexpr std::int32_t exponent_bias = 127, mantissa_bits = 23, most_exponent = 100;
-
-float power_of_two(std::int32_t exponent) {
-  return __builtin_bit_cast(float, (exponent + exponent_bias) << mantissa_bits);
-}
 
 // What a row is multiplied by, and its results are: 0 where the row is, which stay exact then.
 struct RowScale {
@@ -18,11 +12,10 @@ struct RowScale {
   float scale = 1, unscale = 0;
 
   RowScale(const float* row, const float* depth_scale, long count) {
-    const auto each = [&](auto&& of_vector, auto&& of_one)
-        __attribute__((always_inline)) {  // bits of magnitudes
+    const auto each = [&](auto&& of_vector, auto&& of_one) __attribute__((always_inline)) {
       long k = 0;
-      for (; k + VL <= count; k += VL) of_vector(bits(load(row + k) * load(depth_scale + k)) & 0x7fffffff);
-      for (; k < count; k++) of_one(__builtin_bit_cast(std::int32_t, row[k] * depth_scale[k]) & 0x7fffffff);
+      for (; k + VL <= count; k += VL) of_vector(magnitude(load(row + k) * load(depth_scale + k)));
+      for (; k < count; k++) of_one(magnitude(row[k] * depth_scale[k]));
     };
     vi lanes{};
     std::int32_t largest = 0;
@@ -30,10 +23,9 @@ struct RowScale {
     each([&](vi x) { lanes = lanes > x ? lanes : x; }, take);
     for (int i = 0; i < VL; i++) take(lanes[i]);
     if (largest == 0) return;
-    std::int32_t exponent = (largest >> mantissa_bits) - exponent_bias;
-    if (exponent < -most_exponent) exponent = -most_exponent;
-    const std::int32_t least = largest - (strassen_near_bits << mantissa_bits);
-    const std::int32_t least_near = least > 1 ? least : 1;
+    const std::int32_t exponent =
+        exponent_of(largest) < -most_exponent ? -most_exponent : exponent_of(largest);
+    const std::int32_t least_near = least_near_of(largest);
     vi near_lanes{};
     long near = 0;
     each([&](vi x) { near_lanes -= x >= least_near; }, [&](std::int32_t x) { near += x >= least_near; });

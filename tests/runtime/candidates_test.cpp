@@ -107,11 +107,11 @@ TEST(Candidates, ThoseWithLeastWeightsKeepThemOnceAtMost) {
 
 // Strassen's method takes 1.75 times the weights, but for columns of panels that are empty.
 TEST(Candidates, ThoseThatKeepWeightsOnceTakeNeitherWinogradNorStrassen) {
-  const auto graph = graph_of(R"(graph g(%x: f32[1,64,32,32], %y: f32[96,1024]) {
+  const auto graph = graph_of(R"(graph g(%x: f32[1,64,32,32], %y: f32[96,2048]) {
   @w: f32[64,64,3,3]
-  @v: f32[512,1024]
+  @v: f32[1024,2048]
   %1 = fused conv(%x, @w, pad=[1,1,1,1]) { relu } : f32[1,64,32,32]
-  %2 = fused linear(%y, @v) { relu } : f32[96,512]
+  %2 = fused linear(%y, @v) { relu } : f32[96,1024]
   return %1, %2
 })");
   const auto inputs = inputs_of(*graph, {});
@@ -121,7 +121,7 @@ TEST(Candidates, ThoseThatKeepWeightsOnceTakeNeitherWinogradNorStrassen) {
   const std::string plan = once.plan_for(inputs)->text();
   EXPECT_EQ(plan.find("winograd"), std::string::npos) << plan;
   EXPECT_EQ(plan.find("strassen"), std::string::npos) << plan;
-  constexpr std::size_t bytes = (64 * 64 * 9 + 512 * 1024) * sizeof(float);
+  constexpr std::size_t bytes = (64 * 64 * 9 + 1024 * 2048) * sizeof(float);
   EXPECT_GE(once.packed_bytes(), bytes);
   EXPECT_LE(once.packed_bytes(), bytes + bytes / 4);
   if (!cpu::runs_float_pieces()) {
