@@ -19,57 +19,22 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr std::array<std::string_view, 10> names = {"gemm",      "winograd2",  "winograd4", "winograd6",
-                                                    "depthwise", "transposed", "gemm f16",  "gemm bf16",
-                                                    "taps",      "strassen"};
+constexpr std::array<std::string_view, 11> names = {"gemm",          "winograd2", "winograd4",  "winograd6",
+                                                    "winograd line", "depthwise", "transposed", "gemm f16",
+                                                    "gemm bf16",     "taps",      "strassen"};
 
 DType weights_of(ConvAlgorithm a) {
   return a == ConvAlgorithm::gemm_f16 ? DType::f16 : a == ConvAlgorithm::gemm_bf16 ? DType::bf16 : DType::f32;
 }
 
-// Outputs per tile and axis; 0: it has no tiles.
-long winograd_tile(ConvAlgorithm a) {
+std::optional<WinogradTile> winograd_tile(ConvAlgorithm a) {
   switch (a) {
-    case ConvAlgorithm::winograd2: return 2;
-    case ConvAlgorithm::winograd4: return 4;
-    case ConvAlgorithm::winograd6: return 6;
-    default: return 0;
+    case ConvAlgorithm::winograd2: return WinogradTile::square2;
+    case ConvAlgorithm::winograd4: return WinogradTile::square4;
+    case ConvAlgorithm::winograd6: return WinogradTile::square6;
+    case ConvAlgorithm::winograd_line: return WinogradTile::line;
+    default: return std::nullopt;
   }
-}
-
-// Share of the tiles' outputs that lies inside the image.
-double tile_use(const ConvShape& s, long tile) {
-  const auto covered = [&](long out) { return static_cast<double>((out + tile - 1) / tile * tile); };
-  const long h = s.out(s.h);
-  const long w = s.out(s.w);
-  return static_cast<double>(h * w) / (covered(h) * covered(w));
-}
-
-// What the transforms add to the products.
-double winograd_transforms(const ConvShape& s, long tile) {
-  return winograd_points(s, tile) == 4 ? 1.2 : 1.5;
-}
-
-// Of fewer tiles, products wait for their weights.
-double winograd_waits(const ConvShape& s, long tile) {
-  constexpr double enough = 8;
-  return std::max(1.0, enough / static_cast<double>(std::max(1L, winograd_tiles(s, tile))));
-}
-
-// Multiplications saved, after the outputs of the tiles that fall outside the image: of 3x3 at most 2.25, 4
-// and 5.06 times, of 5x5 2.78 and 6.25.
-double winograd_gain(const ConvShape& s, long tile) {
-  if (s.Cin < 16 || s.Cout < 16) return 1;  // they do not fill the vectors of the transforms
-  const auto gain_of = [&](long outputs) {
-    const double saved =
-        static_cast<double>(outputs * s.w.kernel) / static_cast<double>(winograd_points(s, outputs));
-    return saved * saved * tile_use(s, outputs);
-  };
-  const double gain = gain_of(tile);
-  if (winograd_points(s, tile) < 8) return gain;
-  // 8 points have 1.8 times the weights of 6: with few pixels to use them for, reading them costs more.
-  const bool few_pixels = s.N * s.out_pixels() < 14 * 14 * 4 && s.Cin * s.Cout > 128 * 128;
-  return few_pixels ? std::min(gain, 0.99 * gain_of(tile - 2)) : gain;
 }
 
 // Do so many taps read padding that products of the others alone pay?
@@ -105,7 +70,7 @@ std::optional<ConvAlgorithm> conv_algorithm_from_name(std::string_view wanted) {
 bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
   const bool lists_taps = !s.transposed && algorithm != ConvAlgorithm::depthwise;
   if (lists_taps && s.taps() > max_conv_taps) return false;
-  if (winograd_tile(algorithm) != 0) return winograd_supports(s, winograd_tile(algorithm));
+  if (const auto tile = winograd_tile(algorithm)) return WinogradForm::supports(s, *tile);
   switch (algorithm) {
     case ConvAlgorithm::gemm: return !s.transposed;
     case ConvAlgorithm::depthwise:
@@ -121,7 +86,8 @@ bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
       return !s.transposed && s.groups == 1 && reads_much_padding(s) && conv_taps_cover(s);
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6: break;  // above
+    case ConvAlgorithm::winograd6:
+    case ConvAlgorithm::winograd_line: break;  // above
   }
   return false;
 }
@@ -135,8 +101,7 @@ double conv_product_cost(const ConvShape& s) { return s.flops() * cost_of_column
 
 double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
   const double product = conv_product_cost(s);
-  if (const long tile = winograd_tile(algorithm))
-    return product * winograd_transforms(s, tile) * winograd_waits(s, tile) / winograd_gain(s, tile);
+  if (const auto tile = winograd_tile(algorithm)) return winograd_cost(WinogradForm(s, *tile), product);
   switch (algorithm) {
     case ConvAlgorithm::gemm:
       if (conv_gemm_reads_in_groups(s)) return 2 * s.flops();
@@ -153,21 +118,22 @@ double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
     }
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6: break;  // above
+    case ConvAlgorithm::winograd6:
+    case ConvAlgorithm::winograd_line: break;  // above
   }
   return product;
 }
 
-bool conv_streams_weights(ConvAlgorithm algorithm) { return winograd_tile(algorithm) != 0; }
+bool conv_streams_weights(ConvAlgorithm algorithm) { return winograd_tile(algorithm).has_value(); }
 
 bool conv_reads_halves(const ConvShape& s, ConvAlgorithm algorithm) {
-  const bool is_winograd = winograd_tile(algorithm) != 0;
+  const bool is_winograd = winograd_tile(algorithm).has_value();
   // A tile of pairs holds a tap.
   return is_winograd || (algorithm == ConvAlgorithm::gemm_bf16 && s.Cin <= RowGemm::max_depth);
 }
 
 bool conv_writes_halves(const ConvShape& s, ConvAlgorithm algorithm) {
-  const bool is_winograd = winograd_tile(algorithm) != 0;
+  const bool is_winograd = winograd_tile(algorithm).has_value();
   // Where the depth is cut, partial sums wait in the result.
   if (is_winograd) return s.Cin * s.taps() <= RowGemm::max_depth;
   const long depth = s.transposed ? conv_transposed_pairs_depth(s) : conv_gemm_pairs_depth(s);
@@ -196,13 +162,13 @@ ConvShape packing_shape(const ConvShape& s) {
 }
 
 bool conv_reads_weights(const ConvShape& s, ConvAlgorithm algorithm) {
-  if (winograd_tile(algorithm) != 0 || algorithm == ConvAlgorithm::strassen) return true;
+  if (winograd_tile(algorithm).has_value() || algorithm == ConvAlgorithm::strassen) return true;
   const bool has_groups = algorithm == ConvAlgorithm::gemm || algorithm == ConvAlgorithm::gemm_bf16;
   return has_groups && !s.transposed && conv_gemm_merges_groups(s, weights_of(algorithm));
 }
 
 long conv_packed_size(const ConvShape& s, ConvAlgorithm algorithm) {
-  if (const long tile = winograd_tile(algorithm)) return winograd_packed_size(s, tile);
+  if (const auto tile = winograd_tile(algorithm)) return winograd_packed_size(WinogradForm(s, *tile));
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
@@ -215,7 +181,8 @@ long conv_packed_size(const ConvShape& s, ConvAlgorithm algorithm) {
     case ConvAlgorithm::strassen: return conv_strassen_packed_size(s);
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6: break;  // above
+    case ConvAlgorithm::winograd6:
+    case ConvAlgorithm::winograd_line: break;  // above
   }
   return 0;
 }
@@ -224,7 +191,8 @@ void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
                ThreadPool& pool) {
   // A packing shape has no padding.
   TENON_CHECK(algorithm == ConvAlgorithm::taps || conv_supports(s, algorithm));
-  if (const long tile = winograd_tile(algorithm)) return pack_winograd(s, tile, weights, packed, pool);
+  if (const auto tile = winograd_tile(algorithm))
+    return pack_winograd(WinogradForm(s, *tile), weights, packed, pool);
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
@@ -241,7 +209,8 @@ void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
     case ConvAlgorithm::strassen: return pack_conv_strassen(s, weights, packed, pool);
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6: break;  // above
+    case ConvAlgorithm::winograd6:
+    case ConvAlgorithm::winograd_line: break;  // above
   }
 }
 
@@ -254,7 +223,7 @@ void pack_conv_halves(const ConvShape& s, const std::uint16_t* weights, float* p
 }
 
 Knobs conv_knobs(ConvAlgorithm algorithm) {
-  if (winograd_tile(algorithm) != 0) return winograd_knobs;
+  if (winograd_tile(algorithm).has_value()) return winograd_knobs;
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
@@ -265,13 +234,15 @@ Knobs conv_knobs(ConvAlgorithm algorithm) {
     case ConvAlgorithm::depthwise: return {.pieces = true};
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6: break;  // above
+    case ConvAlgorithm::winograd6:
+    case ConvAlgorithm::winograd_line: break;  // above
   }
   return {};
 }
 
 long conv_scratch_size(const ConvShape& s, ConvAlgorithm algorithm, int threads, const Schedule& schedule) {
-  if (const long tile = winograd_tile(algorithm)) return winograd_scratch_size(s, tile, threads, schedule);
+  if (const auto tile = winograd_tile(algorithm))
+    return winograd_scratch_size(WinogradForm(s, *tile), threads, schedule);
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
@@ -284,14 +255,15 @@ long conv_scratch_size(const ConvShape& s, ConvAlgorithm algorithm, int threads,
     case ConvAlgorithm::strassen: return conv_strassen_scratch_size(s, threads);
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6: break;  // above
+    case ConvAlgorithm::winograd6:
+    case ConvAlgorithm::winograd_line: break;  // above
   }
   return 0;
 }
 
 void conv(const ConvShape& s, ConvAlgorithm algorithm, const ConvRun& run, ThreadPool& pool) {
   TENON_CHECK(conv_supports(s, algorithm));
-  if (const long tile = winograd_tile(algorithm)) return conv_winograd(s, tile, run, pool);
+  if (const auto tile = winograd_tile(algorithm)) return conv_winograd(WinogradForm(s, *tile), run, pool);
   switch (algorithm) {
     case ConvAlgorithm::gemm:
     case ConvAlgorithm::gemm_f16:
@@ -304,7 +276,8 @@ void conv(const ConvShape& s, ConvAlgorithm algorithm, const ConvRun& run, Threa
     case ConvAlgorithm::strassen: return conv_strassen(s, run, pool);
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd6: break;  // above
+    case ConvAlgorithm::winograd6:
+    case ConvAlgorithm::winograd_line: break;  // above
   }
 }
 

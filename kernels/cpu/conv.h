@@ -20,17 +20,20 @@ enum class ConvAlgorithm {
   winograd4,  // 3x3 or 5x5, stride 1: 4x4 outputs a tile (error about 4 times that of gemm; 5x5: 10 times
               // that)
   winograd6,  // 3x3, stride 1: 6x6 outputs a tile (error about 10 times that of gemm)
-  depthwise,  // groups == Cin == Cout
-  transposed,  // one matrix product for each of the stride x stride output phases
-  gemm_f16,    // gemm with weights kept in float16: half the memory
-  gemm_bf16,   // the same in bfloat16; also transposed, where the CPU multiplies such numbers
-  taps,        // one product for each tap, of the outputs for which it reads no padding
-  strassen,    // 1x1, stride 1: seven products of half the size (error about 1.5 times that of gemm)
+  winograd_line,  // a kernel of one axis: lines of 4 to 7 outputs (error about 4 times that of
+                  // gemm)
+  depthwise,      // groups == Cin == Cout
+  transposed,     // one matrix product for each of the stride x stride output phases
+  gemm_f16,       // gemm with weights kept in float16: half the memory
+  gemm_bf16,      // the same in bfloat16; also transposed, where the CPU multiplies such numbers
+  taps,           // one product for each tap, of the outputs for which it reads no padding
+  strassen,       // 1x1, stride 1: seven products of half the size (error about 1.5 times that of gemm)
 };
 /// Those of float32 weights. Of two that cost the same, the first is taken.
 inline constexpr std::array conv_algorithms = {
-    ConvAlgorithm::transposed, ConvAlgorithm::depthwise, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6,
-    ConvAlgorithm::winograd2,  ConvAlgorithm::taps,      ConvAlgorithm::strassen,  ConvAlgorithm::gemm};
+    ConvAlgorithm::transposed, ConvAlgorithm::depthwise, ConvAlgorithm::winograd4,
+    ConvAlgorithm::winograd6,  ConvAlgorithm::winograd2, ConvAlgorithm::winograd_line,
+    ConvAlgorithm::taps,       ConvAlgorithm::strassen,  ConvAlgorithm::gemm};
 /// The one that keeps weights of this 16-bit type as they are.
 std::optional<ConvAlgorithm> conv_algorithm_of(DType weights);
 std::string_view name(ConvAlgorithm algorithm);

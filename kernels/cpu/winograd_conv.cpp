@@ -17,8 +17,7 @@ long cut(long whole, long pieces) { return (whole + pieces - 1) / pieces; }
 
 constexpr long widest_vector = 16;
 
-long points_of(const ConvShape& s, long tile) { return winograd_points(s, tile) * winograd_points(s, tile); }
-long panels_of(const ConvShape& s) { return cut(s.Cout, row_gemm_tile().cols); }
+long panels_of(const WinogradForm& f) { return cut(f.shape.Cout, row_gemm_tile().cols); }
 
 struct Geometry {
   long points;
@@ -31,16 +30,16 @@ struct Geometry {
   long out_tile_stride;
   long out_point_stride;
 
-  Geometry(const ConvShape& s, long tile, int threads, const Schedule& how) {
-    points = points_of(s, tile);
-    panels = panels_of(s);
-    tiles = winograd_tiles(s, tile);
-    block_tiles = scaled(std::max(1L, winograd_block_tiles(s, tile)), how.block);
+  Geometry(const WinogradForm& f, int threads, const Schedule& how) {
+    points = f.points();
+    panels = panels_of(f);
+    tiles = f.tiles();
+    block_tiles = scaled(std::max(1L, winograd_block_tiles(f)), how.block);
     using enum Schedule::Split;
     blocks_in_parallel = threads > 1 && how.split != columns && (how.split == rows || blocks() >= threads);
     // As many for each.
     if (blocks_in_parallel) block_tiles = std::max(1L, cut(tiles, cut(blocks(), threads) * threads));
-    in_tile_stride = cut(winograd_depth(s), widest_vector) * widest_vector + 16;
+    in_tile_stride = cut(f.depth(), widest_vector) * widest_vector + 16;
     in_point_stride = block_tiles * in_tile_stride + 16;
     out_tile_stride = panels * row_gemm_tile().cols + 16;
     out_point_stride = block_tiles * out_tile_stride + 16;
@@ -51,55 +50,63 @@ struct Geometry {
   long scratch_of(int threads) const { return scratch() * (blocks_in_parallel ? threads : 1); }
 };
 
-// Computes the tiles that the transforms would spoil as products of their pixels, row by row.
+// Computes the tiles that the transforms would spoil as products of their pixels: those of a row that lie
+// side by side together.
 class SpoiledTiles {
  public:
-  SpoiledTiles(const ConvShape& s, const ConvRun& run, ThreadPool& pool) : s_(s), run_(run), pool_(pool) {}
+  SpoiledTiles(const WinogradForm& f, const ConvRun& run, ThreadPool& pool)
+      : f_(f), s_(f.shape), run_(run), pool_(pool) {}
 
   void compute(const WinogradBlock& b) {
     for (long t = 0; t < b.tiles; t++)
-      if (b.spoiled[t]) compute(TilePlace(s_, b.tile, b.first_tile + t), b.tile);
+      if (b.spoiled[t]) compute(TilePlace(f_, b.first_tile + t));
   }
 
  private:
-  void compute(const TilePlace& place, long tile) {
+  void compute(const TilePlace& place) {
     std::call_once(packed_once_, [&] {
       packed_.resize(static_cast<std::size_t>(conv_gemm_packed_size(s_)));
       pack_conv_gemm(s_, run_.weights, packed_.data(), pool_);
     });
-    const long cols = std::min(tile, s_.out(s_.w) - place.x);
-    ConvShape row{.Cin = s_.Cin, .Cout = s_.Cout};
-    row.d = {.in = s_.d.kernel, .kernel = s_.d.kernel};
-    const long kernel = s_.w.kernel;
-    row.h = {.in = kernel, .kernel = kernel};
-    row.w = {.in = cols + kernel - 1, .kernel = kernel};
-    std::vector<float> patch(static_cast<std::size_t>(row.in_pixels() * s_.Cin));
-    for (long y = place.y; y < std::min(place.y + tile, s_.out(s_.h)); y++) {
-      const long pixel = (place.plane * s_.out(s_.h) + y) * s_.out(s_.w) + place.x;
-      copy_pixels(place.plane, y - s_.h.pad_before, place.x - s_.w.pad_before, row.w.in, patch.data());
-      ConvRun run = run_;
-      run.in = patch.data();
-      run.in_halves = nullptr;
-      run.in_stride = s_.Cin;
-      run.packed = packed_.data();
-      if (run.out_halves)
-        run.out_halves += pixel * run.out_stride;
-      else
-        run.out += pixel * run.out_stride;
-      run.epilogue = run.epilogue.from(pixel, 0);
-      run.first_row += pixel;
-      conv_gemm(row, run, pool_);
-    }
+    const long rows = places_below(s_.out(s_.h), place.y, s_.h.dilation, f_.down.outputs);
+    const long cols = places_below(s_.out(s_.w), place.x, s_.w.dilation, f_.across.outputs);
+    const long together = WinogradForm::step(s_.w) == 1 ? cols : 1;
+    for (long y = 0; y < rows; y++)
+      for (long x = 0; x < cols; x += together)
+        compute(place.plane, place.y + y * s_.h.dilation, place.x + x * s_.w.dilation, together);
   }
 
-  // The kernel's rows of so many pixels from (top, left) on, of each plane that a row of outputs reads; zero
-  // outside the image.
+  void compute(long plane, long y, long x, long cols) {
+    ConvShape row{.Cin = s_.Cin, .Cout = s_.Cout};
+    row.d = {.in = s_.d.kernel, .kernel = s_.d.kernel};
+    row.h = {.in = s_.h.kernel, .kernel = s_.h.kernel};
+    row.w = {.in = cols + s_.w.kernel - 1, .kernel = s_.w.kernel};
+    std::vector<float> patch(static_cast<std::size_t>(row.in_pixels() * s_.Cin));
+    copy_pixels(plane, y * s_.h.stride - s_.h.pad_before, x * s_.w.stride - s_.w.pad_before, row.w.in,
+                patch.data());
+    const long pixel = (plane * s_.out(s_.h) + y) * s_.out(s_.w) + x;
+    ConvRun run = run_;
+    run.in = patch.data();
+    run.in_halves = nullptr;
+    run.in_stride = s_.Cin;
+    run.packed = packed_.data();
+    if (run.out_halves)
+      run.out_halves += pixel * run.out_stride;
+    else
+      run.out += pixel * run.out_stride;
+    run.epilogue = run.epilogue.from(pixel, 0);
+    run.first_row += pixel;
+    conv_gemm(row, run, pool_);
+  }
+
+  // What the kernel reads from (top, left) on, so many pixels across, of each plane that a row of outputs
+  // reads; zero outside the image.
   void copy_pixels(long plane, long top, long left, long width, float* to) const {
     const auto inside = [](long at, const ConvAxis& a) { return at >= 0 && at < a.in; };
     for (long i = 0; i < s_.d.kernel * s_.h.kernel * width; i++, to += s_.Cin) {
-      const long z = winograd_plane(s_, plane, i / (s_.h.kernel * width));
-      const long y = top + i / width % s_.h.kernel;
-      const long x = left + i % width;
+      const long z = f_.plane(plane, i / (s_.h.kernel * width));
+      const long y = top + i / width % s_.h.kernel * s_.h.dilation;
+      const long x = left + i % width * s_.w.dilation;
       if (inside(z, s_.d) && inside(y, s_.h) && inside(x, s_.w)) {
         const long pixel = ((plane / s_.out(s_.d) * s_.d.in + z) * s_.h.in + y) * s_.w.in + x;
         copy_pixel(pixel * run_.in_stride, to);
@@ -117,6 +124,7 @@ class SpoiledTiles {
     for (long c = 0; c < s_.Cin; c++) to[c] = std::bit_cast<BFloat16>(run_.in_halves[from + c]);
   }
 
+  const WinogradForm& f_;
   const ConvShape& s_;
   const ConvRun& run_;
   ThreadPool& pool_;
@@ -126,39 +134,31 @@ class SpoiledTiles {
 
 }  // namespace
 
-bool winograd_supports(const ConvShape& s, long tile) {
-  const long most = s.w.kernel == 3 ? 6 : s.w.kernel == 5 ? 4 : 0;
-  const auto fits = [&](const ConvAxis& a) {
-    return a.kernel == s.w.kernel && a.stride == 1 && a.dilation == 1;
-  };
-  return tile <= most && fits(s.h) && fits(s.w) && s.groups == 1 && !s.transposed;
+long winograd_packed_size(const WinogradForm& f) {
+  return f.points() * panels_of(f) * f.depth() * row_gemm_tile().cols;
 }
 
-long winograd_packed_size(const ConvShape& s, long tile) {
-  return points_of(s, tile) * panels_of(s) * winograd_depth(s) * row_gemm_tile().cols;
-}
-
-void pack_winograd(const ConvShape& s, long tile, const float* weights, float* packed, ThreadPool& pool) {
+void pack_winograd(const WinogradForm& f, const float* weights, float* packed, ThreadPool& pool) {
   constexpr long channels_per_chunk = 8;
-  pool.parallel_for(cut(s.Cin, channels_per_chunk), [&](long chunk, int) {
+  const long channels = f.shape.Cin;
+  pool.parallel_for(cut(channels, channels_per_chunk), [&](long chunk, int) {
     const long begin = chunk * channels_per_chunk;
-    winograd_pack(s, tile, weights, packed, {begin, std::min(s.Cin, begin + channels_per_chunk)});
+    winograd_pack(f, weights, packed, {begin, std::min(channels, begin + channels_per_chunk)});
   });
 }
 
-long winograd_scratch_size(const ConvShape& s, long tile, int threads, const Schedule& schedule) {
+long winograd_scratch_size(const WinogradForm& f, int threads, const Schedule& schedule) {
   long most = 0;  // a pool may have fewer threads than it was to have
-  for (int n = 1; n <= threads; n++) most = std::max(most, Geometry(s, tile, n, schedule).scratch_of(n));
+  for (int n = 1; n <= threads; n++) most = std::max(most, Geometry(f, n, schedule).scratch_of(n));
   return most;
 }
 
-void conv_winograd(const ConvShape& s, long tile, const ConvRun& run, ThreadPool& pool) {
-  const Geometry g(s, tile, pool.threads(), run.schedule);
-  SpoiledTiles spoiled(s, run, pool);
+void conv_winograd(const WinogradForm& f, const ConvRun& run, ThreadPool& pool) {
+  const Geometry g(f, pool.threads(), run.schedule);
+  SpoiledTiles spoiled(f, run, pool);
   const auto block_at = [&](long i, float* scratch) {
-    return WinogradBlock{.shape = &s,
+    return WinogradBlock{.form = &f,
                          .run = &run,
-                         .tile = tile,
                          .first_tile = i * g.block_tiles,
                          .tiles = std::min(g.block_tiles, g.tiles - i * g.block_tiles),
                          .transformed_in = scratch,

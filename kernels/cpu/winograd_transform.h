@@ -1,4 +1,4 @@
-// The one-dimensional transforms of F(2,3), F(4,3), F(6,3), F(2,5) and F(4,5). Per-ISA code.
+// The one-dimensional transforms of F(2,3), F(4,3), F(6,3), F(2,5), F(4,5), F(5,4) and F(7,2). Per-ISA code.
 //
 // With points p_i, of which infinity is the last, and n = tile + kernel - 1 of them: output = A^T [(G w) *
 // (B^T d)]. B^T depends on the points alone. Even and odd parts of the symmetric points are shared. Points 0,
@@ -11,6 +11,19 @@ namespace tenon::cpu::TENON_ISA {
 /// By the number of points, with infinity.
 template <int Points>
 struct WinogradTransform;
+
+/// Of an axis without taps.
+template <>
+struct WinogradTransform<1> {
+  static constexpr double point[] = {0};
+
+  static TENON_INLINE void input(vf*) {}
+  template <int Tile>
+  static TENON_INLINE void output(const vf* m, vf* y) {
+    static_assert(Tile == 1);
+    y[0] = m[0];
+  }
+};
 
 template <>
 struct WinogradTransform<4> {
@@ -114,7 +127,7 @@ struct WinogradTransform<8> {
   }
   template <int Tile>
   static TENON_INLINE void output(const vf* m, vf* y) {
-    static_assert(Tile == 4 || Tile == 6);
+    static_assert(Tile >= 4 && Tile <= 7);
     const vf even_1 = m[1] + m[2];
     const vf odd_1 = m[1] - m[2];
     const vf even_2 = m[3] + m[4];
@@ -122,14 +135,12 @@ struct WinogradTransform<8> {
     const vf even_half = m[5] + m[6];
     const vf odd_half = m[5] - m[6];
     y[0] = m[0] + even_1 + (even_2 + even_half);
-    y[1] = odd_1 + (2.0f * odd_2 + 0.5f * odd_half);
-    y[2] = even_1 + (4.0f * even_2 + 0.25f * even_half);
-    if constexpr (Tile == 4) {
-      y[3] = odd_1 + (8.0f * odd_2 + (0.125f * odd_half + m[7]));
-    } else {
-      y[3] = odd_1 + (8.0f * odd_2 + 0.125f * odd_half);
-      y[4] = even_1 + (16.0f * even_2 + 0.0625f * even_half);
-      y[5] = odd_1 + (32.0f * odd_2 + (0.03125f * odd_half + m[7]));
+    TENON_UNROLL
+    for (int i = 1; i < Tile; i++) {
+      const float power = static_cast<float>(1 << i);
+      vf half = 1 / power * (i % 2 == 0 ? even_half : odd_half);
+      if (i == Tile - 1) half += m[7];
+      y[i] = (i % 2 == 0 ? even_1 : odd_1) + (power * (i % 2 == 0 ? even_2 : odd_2) + half);
     }
   }
 };

@@ -1,6 +1,7 @@
 // What is not finite in an image reaches the outputs that read it, and no others.
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "base/half.h"
@@ -56,6 +57,44 @@ TEST_P(NotFiniteImage, ANanOfAnImageInHalvesReachesItsReadersAlone) {
             ASSERT_NEAR(found, expected, 1e-4 + std::abs(expected) / 256) << i << " " << o;
         }
     }
+}
+
+TEST_P(NotFiniteImage, LinesAndDilatedTiles) {
+  ThreadPool pool(2);
+  const ConvAxis line = axis(15, 4, 1, 2), spread = axis(15, 3, 1, 2, 2), plain = axis(6, 1);
+  for (const auto& [s, algorithm] : {
+           std::pair{ConvShape{.Cin = 20, .Cout = 24, .h = plain, .w = line}, ConvAlgorithm::winograd_line},
+           std::pair{ConvShape{.Cin = 20, .Cout = 24, .h = line, .w = plain}, ConvAlgorithm::winograd_line},
+           std::pair{ConvShape{.Cin = 20, .Cout = 24, .h = spread, .w = plain}, ConvAlgorithm::winograd_line},
+           std::pair{ConvShape{.Cin = 20, .Cout = 24, .w = axis(15, 4, 2, 2)}, ConvAlgorithm::winograd_line},
+           std::pair{ConvShape{.Cin = 20, .Cout = 24, .w = plain, .d = line}, ConvAlgorithm::winograd_line},
+           std::pair{ConvShape{.Cin = 20, .Cout = 24, .h = spread, .w = spread}, ConvAlgorithm::winograd4},
+       }) {
+    const Numbers weights = coarse_numbers(s.Cin * s.Cout * s.taps(), 2);
+    Numbers in = coarse_numbers(s.in_pixels() * s.Cin, 1);
+    in[s.in_pixels() / 2 * s.Cin + 5] = std::numeric_limits<float>::infinity();
+    in[3 * s.Cin + 1] = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<double> expected = reference(s, in, weights);
+    Numbers packed(conv_packed_size(s, algorithm)), scratch(conv_scratch_size(s, algorithm, 2));
+    pack_conv(s, algorithm, weights.data(), packed.data(), pool);
+    Numbers out(s.out_pixels() * s.Cout);
+    conv(s, algorithm,
+         {.in = in.data(),
+          .in_stride = s.Cin,
+          .packed = packed.data(),
+          .weights = weights.data(),
+          .out = out.data(),
+          .out_stride = s.Cout,
+          .scratch = scratch.data()},
+         pool);
+    for (long i = 0; i < out.size(); i++) {
+      const double e = expected[static_cast<std::size_t>(i)];
+      if (std::isfinite(e))
+        ASSERT_NEAR(out[i], e, 1e-4) << testing::PrintToString(s) << " " << i;
+      else
+        ASSERT_EQ(std::isnan(out[i]), std::isnan(e)) << testing::PrintToString(s) << " " << i;
+    }
+  }
 }
 
 // So would products of several groups at once.

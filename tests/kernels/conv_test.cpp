@@ -19,6 +19,7 @@ double loss_of(ConvAlgorithm algorithm, const ConvShape& s) {
   const bool is_five = s.w.kernel == 5;
   if (algorithm == ConvAlgorithm::winograd6 || (algorithm == ConvAlgorithm::winograd4 && is_five))
     return 2e-5;
+  if (algorithm == ConvAlgorithm::winograd_line) return 1e-5;
   return algorithm == ConvAlgorithm::winograd2 && !is_five ? 2e-6 : 5e-6;
 }
 
@@ -36,8 +37,8 @@ void expect_right(const ConvShape& s) {
   const double depth = static_cast<double>(s.Cin / s.groups * s.taps());
   for (const auto algorithm :
        {ConvAlgorithm::gemm, ConvAlgorithm::winograd2, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6,
-        ConvAlgorithm::depthwise, ConvAlgorithm::transposed, ConvAlgorithm::gemm_f16,
-        ConvAlgorithm::gemm_bf16, ConvAlgorithm::taps, ConvAlgorithm::strassen}) {
+        ConvAlgorithm::winograd_line, ConvAlgorithm::depthwise, ConvAlgorithm::transposed,
+        ConvAlgorithm::gemm_f16, ConvAlgorithm::gemm_bf16, ConvAlgorithm::taps, ConvAlgorithm::strassen}) {
     if (!conv_supports(s, algorithm)) continue;
     const double loss = loss_of(algorithm, s);
     for (const int threads : {1, 3}) {
@@ -100,7 +101,7 @@ void expect_right_in_halves(const ConvShape& s) {
   for (long i = 0; i < residual.size(); i++) residual_halves.push_back(BFloat16(residual[i]).bits);
   enum class Form { plain, hook, rounded };
   for (const auto algorithm : {ConvAlgorithm::winograd2, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6,
-                               ConvAlgorithm::gemm_bf16}) {
+                               ConvAlgorithm::winograd_line, ConvAlgorithm::gemm_bf16}) {
     if (!conv_supports(s, algorithm)) continue;
     for (const Form form : {Form::plain, Form::hook, Form::rounded}) {
       for (const bool out_halves : {false, true}) {
@@ -209,6 +210,40 @@ TEST_P(ConvTest, FiveByFive) {
     expect_right({.N = 2, .Cin = 37, .Cout = 40, .h = axis(size + 4, 5), .w = axis(size + 5, 5, 1, 1)});
   }
   expect_right({.Cin = 16, .Cout = 16, .h = axis(6, 5, 1, 2), .w = axis(9, 5, 1, 2), .d = axis(4, 5, 1, 2)});
+}
+
+// Kernels of one axis, which long ones are the sum of parts of.
+TEST_P(ConvTest, Lines) {
+  for (const long taps : {2, 3, 4, 5, 6, 7, 8, 11, 13}) {
+    for (const long dilation : {1, 3}) {
+      const long reach = (taps - 1) * dilation;
+      const ConvAxis line = axis(19, taps, 1, reach / 2, dilation);
+      expect_right({.N = 2, .Cin = 20, .Cout = 37, .w = line});
+      expect_right({.Cin = 16, .Cout = 16, .h = line, .w = axis(3, 1)});
+      expect_right(
+          {.N = 2, .Cin = 5, .Cout = 33, .h = axis(2, 1, 1, 1), .w = axis(reach + 2, taps, 1, 0, dilation)});
+      expect_right({.N = 2, .Cin = 7, .Cout = 16, .h = axis(3, 1), .w = axis(2, 1), .d = line});
+    }
+  }
+  expect_right({.Cin = 16, .Cout = 20, .h = axis(4, 1), .w = axis(9, 3, 1, 1), .d = axis(5, 3, 2, 1)});
+  expect_right({.Cin = 16, .Cout = 20, .w = axis(3, 4, 1, 9)});
+  for (const long stride : {2, 3})
+    for (const long taps : {3, 4, 8}) {
+      const ConvAxis line = axis(29, taps, stride, taps / 2);
+      expect_right({.N = 2, .Cin = 20, .Cout = 37, .w = line});
+      expect_right({.Cin = 16, .Cout = 16, .h = line, .w = axis(3, 1)});
+      expect_right({.N = 2, .Cin = 7, .Cout = 16, .h = axis(3, 1), .w = axis(2, 1), .d = line});
+    }
+}
+
+TEST_P(ConvTest, DilatedSquares) {
+  for (const long dilation : {2, 5})
+    for (const long kernel : {3, 5})
+      expect_right({.N = 2,
+                    .Cin = 17,
+                    .Cout = 20,
+                    .h = axis(13, kernel, 1, dilation, dilation),
+                    .w = axis(22, kernel, 1, 2 * dilation, dilation)});
 }
 
 // On one thread they are padded strip by strip.
@@ -454,36 +489,6 @@ TEST(ConvTest, TapsReadWhatIsNoPadding) {
   }
   EXPECT_FALSE(
       conv_supports({.Cin = 16, .Cout = 16, .h = wide(56, 1), .w = wide(56, 1)}, ConvAlgorithm::taps));
-}
-
-TEST(ConvChoice, TakesNoMoreTapsThanARunLists) {
-  const ConvShape s{.Cin = 1, .Cout = 4, .w = {.in = 6000, .kernel = 5000}};
-  for (const ConvAlgorithm a : conv_algorithms) EXPECT_FALSE(conv_supports(s, a)) << name(a);
-}
-
-TEST(ConvChoice, FollowsTheShape) {
-  const auto square = [](long channels, long size, long kernel, long stride) {
-    return ConvShape{.Cin = channels,
-                     .Cout = channels,
-                     .h = axis(size, kernel, stride, kernel / 2),
-                     .w = axis(size, kernel, stride, kernel / 2)};
-  };
-  EXPECT_EQ(choose_conv(square(64, 56, 1, 1)), ConvAlgorithm::gemm);
-  EXPECT_EQ(choose_conv(square(64, 56, 3, 2)), ConvAlgorithm::gemm);
-  EXPECT_EQ(choose_conv(square(64, 60, 3, 1)), ConvAlgorithm::winograd6);
-  EXPECT_EQ(choose_conv(square(512, 7, 3, 1)), ConvAlgorithm::winograd2);
-  EXPECT_EQ(choose_conv(square(512, 14, 3, 1)), ConvAlgorithm::winograd4);
-  EXPECT_EQ(choose_conv(square(256, 10, 3, 1)), ConvAlgorithm::winograd2);
-  EXPECT_EQ(choose_conv(square(3, 60, 3, 1)), ConvAlgorithm::gemm);
-  EXPECT_EQ(choose_conv(square(64, 1, 3, 1)), ConvAlgorithm::taps);
-  ConvShape depthwise = square(32, 56, 3, 1);
-  depthwise.groups = 32;
-  EXPECT_EQ(choose_conv(depthwise), ConvAlgorithm::depthwise);
-}
-
-TEST(ConvChoice, AlgorithmsHaveNames) {
-  EXPECT_EQ(conv_algorithm_from_name(name(ConvAlgorithm::winograd6)), ConvAlgorithm::winograd6);
-  EXPECT_EQ(conv_algorithm_from_name("fourier"), std::nullopt);
 }
 
 }  // namespace
