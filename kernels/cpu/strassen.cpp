@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/cpu/float_pieces.h"
+#include "kernels/cpu/pass_cost.h"
 #include "kernels/cpu/transpose.h"
 
 namespace tenon::cpu {
@@ -60,22 +61,6 @@ bool scale_depth(const StrassenB& b, float* scale, ThreadPool& pool) {
   return fits;
 }
 
-// What is paid for fewer products, beside what these take. Few rows wait for B, which is larger.
-struct Costs {
-  double of_a, of_products;
-  long large_b;  // elements, of which more come from a far cache
-  long rows_of_large_b;
-};
-// Where AVX-512 multiplies twice as fast, the same caches are slower beside it.
-Costs costs_here() {
-#if defined(__x86_64__)
-  static const bool is_intel = __builtin_cpu_is("intel") != 0;
-  if (is_intel && isa() == Isa::avx512)
-    return {.of_a = 30, .of_products = 35, .large_b = 1 << 18, .rows_of_large_b = 64};
-#endif
-  return {.of_a = 12, .of_products = 14, .large_b = 1 << 20, .rows_of_large_b = 48};
-}
-
 // Behind the sums lie the scales of the columns, then those of the depth, and whether all of B fits.
 struct Places {
   long columns, depth, fits;
@@ -88,17 +73,19 @@ struct Places {
 double strassen_time(long M, long N, long K) {
   // Seven products, sums of A for each column, and of products for each step of the depth; these wait for C
   // where that leaves the cache.
-  constexpr double least = 0.887;
+  constexpr double least = 0.887, of_a = 12, of_products = 14;
   constexpr long large_c = 1 << 19;  // elements
-  const Costs costs = costs_here();
-  const double joins = M * N > large_c ? 2 * costs.of_products : costs.of_products;
-  return least + costs.of_a / static_cast<double>(N) + joins / static_cast<double>(K);
+  const double joins = M * N > large_c ? 2 * of_products : of_products;
+  return least + pass_cost() * (of_a / static_cast<double>(N) + joins / static_cast<double>(K));
 }
 
 bool strassen_pays(long M, long N, long K) {
   constexpr double most_time = 0.95;
-  const Costs costs = costs_here();
-  const long least_rows = K * N > costs.large_b ? costs.rows_of_large_b : 16;
+  // Few rows wait for B, which is larger, where it comes from a far cache.
+  const bool multiplies_fast = pass_cost() > 1;
+  const long large_b = multiplies_fast ? 1 << 18 : 1 << 20;  // elements
+  const long rows_of_large_b = multiplies_fast ? 64 : 48;
+  const long least_rows = K * N > large_b ? rows_of_large_b : 16;
   return !runs_float_pieces() && K % 2 == 0 && M >= least_rows && strassen_time(M, N, K) <= most_time;
 }
 

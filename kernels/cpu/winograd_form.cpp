@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "kernels/cpu/pass_cost.h"
 
 namespace tenon::cpu {
 namespace {
@@ -77,19 +78,35 @@ double gain(const WinogradForm& f) {
          saved(s.w.kernel, f.is_upright() ? 1 : f.parts, f.across) * tile_use(f);
 }
 
-double gain_of_size(const WinogradForm& f) {
-  const ConvShape& s = f.shape;
-  if (s.Cin < 16 || s.Cout < 16) return 1;  // they do not fill the vectors of the transforms
-  if (f.is_line() || f.across.points < 8) return gain(f);
+// What the transforms add to the products of squares.
+double transforms_of_squares(const WinogradForm& f) { return f.across.points == 4 ? 1.2 : 1.5; }
+
+double time_of_squares(const WinogradForm& f) {
+  const double time = transforms_of_squares(f) / gain(f);
+  if (f.across.points < 8) return time;
   // 8 points have 1.8 times the weights of 6: with few pixels to use them for, reading them costs more.
+  const ConvShape& s = f.shape;
   const bool few_pixels = s.N * s.out_pixels() < 14 * 14 * 4 && s.Cin * s.Cout > 128 * 128;
-  if (!few_pixels) return gain(f);
+  if (!few_pixels) return time;
   const auto smaller = f.across.outputs == 6 ? WinogradTile::square4 : WinogradTile::square2;
-  return std::min(gain(f), 0.99 * gain(WinogradForm(s, smaller)));
+  return std::max(time, transforms_of_squares(f) / (0.99 * gain(WinogradForm(s, smaller))));
 }
 
-// What the transforms add to the products.
-double transforms(const WinogradForm& f) { return f.is_line() ? 1.3 : f.across.points == 4 ? 1.2 : 1.5; }
+// Products, the image's transforms for each output channel and those of the results for each input channel.
+double time_of_lines(const WinogradForm& f) {
+  constexpr double of_image = 12, of_results = 36;
+  const double outputs = static_cast<double>(f.down.outputs * f.across.outputs);
+  const double image = of_image * static_cast<double>(f.parts) / static_cast<double>(f.shape.Cout);
+  const double results = of_results / static_cast<double>(f.shape.Cin);
+  return 1 / gain(f) + pass_cost() * 4 / (outputs * static_cast<double>(f.line().kernel)) * (image + results);
+}
+
+// As a share of a plain product's.
+double time_of_size(const WinogradForm& f) {
+  constexpr double of_few_channels = 1.5;  // they do not fill the vectors of the transforms
+  if (f.shape.Cin < 16 || f.shape.Cout < 16) return of_few_channels;
+  return f.is_line() ? time_of_lines(f) : time_of_squares(f);
+}
 
 // Of fewer tiles, products wait for their weights.
 double waits(const WinogradForm& f) {
@@ -127,8 +144,6 @@ WinogradForm::WinogradForm(const ConvShape& s, WinogradTile tile) : shape(turned
   }
 }
 
-double winograd_cost(const WinogradForm& f, double product) {
-  return product * transforms(f) * waits(f) / gain_of_size(f);
-}
+double winograd_cost(const WinogradForm& f, double product) { return product * time_of_size(f) * waits(f); }
 
 }  // namespace tenon::cpu
