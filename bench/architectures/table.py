@@ -2,7 +2,7 @@
 
 import torch
 
-from bench.architectures import generators, plain, volumes
+from bench.architectures import generators, plain, volumes, wave_nets
 from models.zoo import Architecture, Tensors
 from models.zoo.torchvision_without_extension import import_torchvision
 
@@ -161,6 +161,8 @@ ARCHITECTURES: dict[str, Architecture] = {
     "whisper_encoder": transformer("WhisperForAudioClassification", "WhisperConfig", "input_features",
                                    lambda: torch.randn(1, 80, 3000), **WHISPER),
     "wav2vec2": waves("Wav2Vec2Model", "Wav2Vec2Config", 16000, num_hidden_layers=4),
+    "vocoder": wave_nets.vocoder,
+    "wave_encoder": wave_nets.wave_encoder,
     "separation": plain.separation,
     "text_reader": plain.text_reader,
     "gru_tagger": plain.gru_tagger,
