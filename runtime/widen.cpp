@@ -12,6 +12,7 @@
 #include "ir/ops/linear.h"
 #include "ir/ops/pool.h"
 #include "ir/ops/shape.h"
+#include "runtime/calls/few_places.h"
 #include "runtime/calls/half_product.h"
 #include "runtime/constant_value.h"
 #include "runtime/decompose.h"
@@ -60,7 +61,7 @@ class Widening {
     return nullptr;
   }
   bool widens(const Node& node) const {
-    if (only_moves(node) || multiplies_halves_by_vector(node)) return false;
+    if (only_moves(node) || multiplies_halves_by_vector(node) || joins_few_halves(node)) return false;
     return std::any_of(device_.lowerings.begin(), device_.lowerings.end(),
                        [&](const OpLowering& l) { return l.widens && l.op == &node.op().info(); });
   }

@@ -12,6 +12,7 @@ namespace tenon::cpu {
 struct TileDim {
   long extent, memory, values;
 };
+inline constexpr TileDim one_row = {1, 0, 0};
 
 class Columns {
  public:
@@ -28,28 +29,36 @@ class Columns {
 
   /// Calls f(position, length, offset) for each stretch of columns that lie along one dim.
   template <class F>
-  void for_each_stretch(F f) const {
-    for_each_part(0, [&](long position, long offset, std::span<const TileDim> dims) {
+  void for_each_stretch(const F& f) const {
+    for_each_part(0, one_row, [&](long position, long offset, std::span<const TileDim> dims) {
       f(position, dims.back().extent, offset);
     });
   }
 
-  /// Calls f(position, offset, dims) for boxes of columns that lie along some dims, outermost first.
+  /// Calls f(position, offset, dims) for boxes of columns that lie along some dims, outermost first, behind
+  /// the dim of the rows where there are several. Dims are not copied: to read both halves of what was just
+  /// written as two waits for all that was written before.
   template <class F>
-  void for_each_box(F f) const {
-    for_each_part(max_dims, f);
+  void for_each_box(const TileDim& rows, const F& f) const {
+    for_each_part(max_dims, rows, f);
   }
 
  private:
   static constexpr std::size_t max_dims = 16;
 
-  /// Boxes of at most 1 + `more` dims.
+  /// Boxes of at most 1 + `more` dims of columns.
   template <class F>
-  void for_each_part(std::size_t more, F f) const {
-    std::array<TileDim, max_dims> dims;
+  void for_each_part(std::size_t more, const TileDim& rows, const F& f) const {
+    std::array<TileDim, 1 + max_dims> behind_rows;
+    TileDim* const dims = behind_rows.data() + 1;
+    const std::size_t row_dims = rows.extent != 1 ? 1 : 0;
+    const auto box = [&](std::size_t first, std::size_t last) {
+      if (row_dims != 0) dims[first - 1] = {rows.extent, rows.memory, rows.values};
+      return std::span<TileDim>(dims + first - row_dims, dims + last);
+    };
     if (one_stretch()) {
       dims[0] = {count_, stride_, 1};
-      return f(0L, 0L, std::span<const TileDim>(dims.data(), 1));
+      return f(0L, 0L, box(0, 1));
     }
     const std::vector<long>& extents = *extents_;
     const std::vector<long>& strides = *strides_;
@@ -73,7 +82,7 @@ class Columns {
       }
       const long length = std::min(extents[d] - index[d], (count_ - done) / columns);
       dims[d] = {length, strides[d], columns};
-      f(done, offset, std::span<const TileDim>(dims.data() + d, inner + 1 - d));
+      f(done, offset, box(d, inner + 1));
       done += length * columns;
       offset += length * strides[d];
       index[d] += length;
@@ -94,33 +103,28 @@ class Columns {
 
 /// Calls f(memory, value, row, column) for patches, two dims each, that cover these dims (one at least).
 template <class F>
-void for_each_patch(std::span<const TileDim> of, F f) {
+void for_each_patch(std::span<const TileDim> dims, const F& f) {
   constexpr std::size_t max_dims = 18;
   constexpr long few = 8;
-  std::array<TileDim, max_dims> dims;
-  std::copy(of.begin(), of.end(), dims.begin());
-  std::size_t count = of.size() - 1;
-  const TileDim column = of.back();
+  const std::size_t outside = dims.size() - 1;
+  const TileDim& column = dims.back();
   // Rows run along what is dense in memory, or along the longest dim.
   std::size_t chosen = 0;
   const bool is_dense = column.memory == 0 || column.memory == 1;
   const auto worth = [&](const TileDim& dim) {
     return std::pair(!is_dense && dim.memory == 1 && dim.extent >= few, dim.extent);
   };
-  for (std::size_t d = 1; d < count; ++d)
+  for (std::size_t d = 1; d < outside; ++d)
     if (worth(dims[d]) >= worth(dims[chosen])) chosen = d;
-  TileDim row = {1, 0, 0};
-  if (count > 0) {
-    row = dims[chosen];
-    dims[chosen] = dims[--count];
-  }
+  const TileDim& row = outside > 0 ? dims[chosen] : one_row;
   std::array<long, max_dims> index;
-  std::fill_n(index.begin(), count, 0L);
+  std::fill_n(index.begin(), outside, 0L);
   long memory = 0, value = 0;
   for (bool more = true; more;) {
     f(memory, value, row, column);
     more = false;
-    for (std::size_t d = 0; d < count && !more; ++d) {
+    for (std::size_t d = 0; d < outside && !more; ++d) {
+      if (d == chosen) continue;
       memory += dims[d].memory;
       value += dims[d].values;
       if (++index[d] < dims[d].extent) {
@@ -136,18 +140,14 @@ void for_each_patch(std::span<const TileDim> of, F f) {
 
 /// The same for `rows` rows of these columns.
 template <class F>
-void for_each_patch(const TileDim& rows, const Columns& columns, long values_of_column, F f) {
+void for_each_patch(const TileDim& rows, const Columns& columns, long values_of_column, const F& f) {
   if (columns.one_stretch())
     return f(0L, 0L, rows, TileDim{columns.count(), columns.stride(), values_of_column});
-  columns.for_each_box([&](long position, long offset, std::span<const TileDim> box) {
-    std::array<TileDim, 18> dims;
-    std::size_t count = 0;
-    if (rows.extent != 1) dims[count++] = rows;
-    for (const TileDim& dim : box) dims[count++] = {dim.extent, dim.memory, dim.values * values_of_column};
-    for_each_patch(std::span<const TileDim>(dims.data(), count),
-                   [&](long memory, long value, const TileDim& row, const TileDim& column) {
-                     f(offset + memory, position * values_of_column + value, row, column);
-                   });
+  columns.for_each_box(rows, [&](long position, long offset, std::span<TileDim> box) {
+    for (TileDim& dim : box.subspan(rows.extent != 1 ? 1 : 0)) dim.values *= values_of_column;
+    for_each_patch(box, [&](long memory, long value, const TileDim& row, const TileDim& column) {
+      f(offset + memory, position * values_of_column + value, row, column);
+    });
   });
 }
 

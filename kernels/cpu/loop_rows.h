@@ -1,10 +1,12 @@
 // Loops over the rows of a tile on vectors: what a loop of any number of operands, which lie as vectors or
 // are one value a row, is made of. For sources that are built once per ISA.
 #pragma once
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
 #include "kernels/cpu/loop_ops.h"
+#include "kernels/cpu/simd_bytes.h"
 #include "kernels/cpu/simd_lanes.h"
 
 namespace tenon::cpu::TENON_ISA {
@@ -54,15 +56,19 @@ struct Truths {
     return lengthened(*reinterpret_cast<const Unaligned*>(p)) > 0;
   }
   static TENON_INLINE Vector get(const Element* p, int n) {
-    Bytes bytes{};
-    for (int i = 0; i < n; i++) bytes[i] = p[i];
+    const vb first = load_partial(p, n);
+    Bytes bytes;
+    std::memcpy(&bytes, &first, sizeof bytes);
     return lengthened(bytes) > 0;
   }
   static TENON_INLINE void put(Element* p, Vector lanes) {
     *reinterpret_cast<Unaligned*>(p) = shortened(lanes) & 1;
   }
   static TENON_INLINE void put(Element* p, Vector lanes, int n) {
-    for (int i = 0; i < n; i++) p[i] = static_cast<Element>(lanes[i] & 1);
+    const Bytes bytes = shortened(lanes) & 1;
+    vb all{};
+    std::memcpy(&all, &bytes, sizeof bytes);
+    store_partial(p, all, n);
   }
 
  private:

@@ -294,7 +294,7 @@ class LoopWorker {
 
   /// Calls move(memory, value, row, column) for patches of a load or store, in elements.
   template <class Move>
-  void for_each_patch_of(const TileStep& step, long values_pitch, bool splat, Move move) const {
+  void for_each_patch_of(const TileStep& step, long values_pitch, bool splat, const Move& move) const {
     const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
     for_each_patch({rows_of(step), access.p, values_pitch}, columns_of(step, access), splat ? 0 : 1, move);
   }

@@ -339,7 +339,10 @@ void choose_blocks(LoopSpace& space, long times, Schedule::Block block) {
       } else {
         space.in_stretches = space.q.size() > 1 && space.q.back() >= long_stretch;
         space.long_block = many(block_elements);
-        space.q_block = space.in_stretches ? even_part(space.q.back(), space.long_block) : space.long_block;
+        // Whole runs of the inner dim, so that an operand that repeats along it is one patch of a block.
+        space.q_block = space.in_stretches
+                            ? even_part(space.q.back(), space.long_block)
+                            : round_up(space.long_block, space.q.size() > 1 ? space.q.back() : 1);
         space.p_block = 1;
       }
       return;

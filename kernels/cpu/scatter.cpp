@@ -14,10 +14,12 @@ namespace tenon::cpu {
 namespace {
 
 /// The columns [first, last) of the inner dim, at the places [outer, end) of the outer one: several where
-/// columns are whole. `counts`: room for one of each element of a place, where sums are averaged.
+/// columns are whole. `counts`: room for one of each element of a place, where sums are averaged. `wide`:
+/// room for all places, where few of them are widened.
 struct Part {
   long outer, end, first, last;
   long* counts;
+  float* wide;
 };
 
 /// Keeps the last value.
@@ -163,6 +165,25 @@ void scatter_columns(const Scatter& s, const Part& part, FirstBad& bad) {
   }
 }
 
+/// Calls visit(to, from, count) for the elements that each index serves: from `to` on in the slab of out,
+/// from `from` on in that of src. Where an index names no place, it is reported, and the rest left out.
+template <class Index, class Visit>
+bool for_each_run(const Scatter& s, const Part& part, long outer, FirstBad& bad, Visit visit) {
+  const auto* const indices = static_cast<const Index*>(s.indices) + outer * s.index_strides[0];
+  const long run = s.index_strides[2] == 0 ? part.last - part.first : 1;
+  for (long e = 0; e < s.count; ++e) {
+    for (long i = part.first; i < part.last; i += run) {
+      const std::uint64_t row = place_of(s, indices[e * s.index_strides[1] + i * s.index_strides[2]]);
+      if (!has_place(s, row)) [[unlikely]] {
+        bad.report((outer * s.count + e) * s.inner + i);
+        return false;
+      }
+      visit(static_cast<long>(row) * s.inner + i, e * s.src_strides[1] + i * s.src_strides[2], run);
+    }
+  }
+  return true;
+}
+
 template <class T, class Index, class Join>
 void scatter_slab(const Scatter& s, const Part& part, long outer, FirstBad& bad) {
   auto* const out = static_cast<T*>(s.out) + outer * s.extent * s.inner;
@@ -170,7 +191,6 @@ void scatter_slab(const Scatter& s, const Part& part, long outer, FirstBad& bad)
   const auto* const indices = static_cast<const Index*>(s.indices) + outer * s.index_strides[0];
   const auto inner = static_cast<std::uint64_t>(s.inner);
   const bool whole_rows = s.index_strides[2] == 0;  // one index for all columns
-  const long run = whole_rows ? part.last - part.first : 1;
   if (!whole_rows && s.include_self) {
     const auto [outer_step, step, column_step] = s.index_strides;
     const auto [outer_src_step, src_step, src_column_step] = s.src_strides;
@@ -184,23 +204,16 @@ void scatter_slab(const Scatter& s, const Part& part, long outer, FirstBad& bad)
       }
     return;
   }
-  const auto for_each_run = [&](auto&& visit) {
-    for (long e = 0; e < s.count; ++e) {
-      for (long i = part.first; i < part.last; i += run) {
-        const std::uint64_t row = place_of(s, indices[e * s.index_strides[1] + i * s.index_strides[2]]);
-        if (!has_place(s, row)) [[unlikely]]
-          return bad.report((outer * s.count + e) * s.inner + i);
-        visit(out + row * inner + i, src + e * s.src_strides[1] + i * s.src_strides[2]);
-      }
-    }
-  };
-  if (!s.include_self) for_each_run([&](T* to, const T*) { std::fill_n(to, run, Join::identity()); });
+  const auto visit_runs = [&](auto visit) { for_each_run<Index>(s, part, outer, bad, visit); };
+  if (!s.include_self)
+    visit_runs([&](long to, long, long run) { std::fill_n(out + to, run, Join::identity()); });
   constexpr long few = 8;  // joined before a vector's loop would begin
-  if (s.join && run > few && s.src_strides[2] == 1) {
+  if (s.join && whole_rows && part.last - part.first > few && s.src_strides[2] == 1) {
     const RowJoin join = row_join(s.dtype, *s.join);
-    return for_each_run([&](T* to, const T* from) { join(to, from, run); });
+    return visit_runs([&](long to, long from, long run) { join(out + to, src + from, run); });
   }
-  for_each_run([&](T* to, const T* from) { join_run<Join>(to, from, run, s.src_strides[2]); });
+  visit_runs(
+      [&](long to, long from, long run) { join_run<Join>(out + to, src + from, run, s.src_strides[2]); });
 }
 
 template <class T, class Index, class Join>
@@ -209,6 +222,30 @@ void scatter_part(const Scatter& scatter, const Part& part, FirstBad& bad) {
   begin_part<T>(s, part);
   if (s.inner == 1 && s.include_self) return scatter_columns<T, Index, Join>(s, part, bad);
   for (long o = part.outer; o < part.end; ++o) scatter_slab<T, Index, Join>(s, part, o, bad);
+}
+
+/// Of 16-bit floats: what indices name is widened, joined, and rounded. The wide places lie as all places do,
+/// in memory of which the others are not touched.
+template <class T, class Index, class Join>
+void scatter_few(const Scatter& scatter, const Part& part, FirstBad& bad) {
+  const Scatter s = scatter;  // what is written may not lie here
+  begin_part<std::uint16_t>(s, part);
+  for (long o = part.outer; o < part.end; ++o) {
+    T* const out = static_cast<T*>(s.out) + o * s.extent * s.inner;
+    float* const wide = part.wide + o * s.extent * s.inner;
+    const T* const src = static_cast<const T*>(s.src) + o * s.src_strides[0];
+    const long step = s.src_strides[2];
+    const bool all_fit = for_each_run<Index>(s, part, o, bad, [&](long to, long, long run) {
+      for (long i = to; i < to + run; ++i) wide[i] = s.include_self ? float{out[i]} : Join::identity();
+    });
+    if (!all_fit) continue;
+    for_each_run<Index>(s, part, o, bad, [&](long to, long from, long run) {
+      for (long i = 0; i < run; ++i) wide[to + i] = Join::join(wide[to + i], src[from + i * step]);
+    });
+    for_each_run<Index>(s, part, o, bad, [&](long to, long, long run) {
+      for (long i = to; i < to + run; ++i) out[i] = wide[i];
+    });
+  }
 }
 
 /// Towards minus infinity, of integers. Those that a double holds are divided so, which vectors can.
@@ -250,10 +287,21 @@ void average_slab(const Scatter& s, const Part& part, long outer) {
   }
 }
 
+bool widens_few(const Scatter& s) { return s.join && !s.averages && can_join_few(s.dtype); }
+
 using ScatterPart = void (*)(const Scatter&, const Part&, FirstBad&);
 
+template <class T, class Index>
+ScatterPart joining_part_of_few(Reduce join) {
+  return dispatch_join(DType::f32, join, []<class Wide, Reduce R>() -> ScatterPart {
+    if constexpr (std::is_same_v<Wide, float>) return scatter_few<T, Index, Joined<Wide, R>>;
+    return nullptr;
+  });
+}
 template <class Index>
 ScatterPart joining_part(const Scatter& s) {
+  if (s.dtype == DType::f16) return joining_part_of_few<Half, Index>(*s.join);
+  if (s.dtype == DType::bf16) return joining_part_of_few<BFloat16, Index>(*s.join);
   return dispatch_join(s.dtype, *s.join, []<class T, Reduce R>() -> ScatterPart {
     return scatter_part<T, Index, Joined<T, R>>;
   });
@@ -286,7 +334,7 @@ Parts parts_of(const Scatter& s) {
 }
 Parts parts_of(const Scatter& s) {
   TENON_CHECK(s.index_dtype == DType::i32 || s.index_dtype == DType::i64);
-  TENON_CHECK(s.join ? can_join(s.dtype) : can_replace(s.dtype));
+  TENON_CHECK(s.join ? can_join(s.dtype) || widens_few(s) : can_replace(s.dtype));
   return s.index_dtype == DType::i32 ? parts_of<std::int32_t>(s) : parts_of<std::int64_t>(s);
 }
 
@@ -309,6 +357,7 @@ long most_counts(const Scatter& s, int threads) {
 }  // namespace
 
 std::size_t scatter_scratch_size(const Scatter& s, int threads) {
+  if (widens_few(s)) return static_cast<std::size_t>(s.outer * s.extent * s.inner) * sizeof(float);
   return static_cast<std::size_t>(threads * most_counts(s, threads)) * sizeof(long);
 }
 
@@ -319,8 +368,12 @@ long scatter(const Scatter& s, void* scratch, ThreadPool& pool) {
   FirstBad bad;
   pool.parallel_for((s.outer + together - 1) / together * parts, [&](long part, int worker) {
     const long column = part % parts, first = part / parts * together;
-    const Part columns{first, std::min(s.outer, first + together), s.inner * column / parts,
-                       s.inner * (column + 1) / parts, static_cast<long*>(scratch) + worker * counts};
+    const Part columns{.outer = first,
+                       .end = std::min(s.outer, first + together),
+                       .first = s.inner * column / parts,
+                       .last = s.inner * (column + 1) / parts,
+                       .counts = static_cast<long*>(scratch) + worker * counts,
+                       .wide = static_cast<float*>(scratch)};
     work.run(s, columns, bad);
     if (s.averages && bad.result() < 0) work.divide(s, columns);
   });

@@ -16,7 +16,7 @@ struct Scatter {
   long inner = 1;
   long extent = 0;             // of x and out along the dim: indices lie in [0, extent)
   bool from_end = false;       // negative indices count from the end
-  DType dtype = DType::f32;    // can_join, or can_replace where nothing is joined
+  DType dtype = DType::f32;    // can_join or can_join_few, or can_replace where nothing is joined
   std::optional<Reduce> join;  // sum, prod, min or max; none: the last one stays
   bool include_self = true;    // false: what lay where an index points is not joined
   bool averages = false;       // a sum, of no bools, is divided by how many there are, with x if it is joined
@@ -35,6 +35,9 @@ struct Scatter {
 constexpr bool can_join(DType t) {
   return is_bool(t) || is_integral(t) || t == DType::f32 || t == DType::f64;
 }
+/// The same of 16-bit floats, without means: where indices name few of the places, these alone are joined as
+/// floats.
+constexpr bool can_join_few(DType t) { return t == DType::f16 || t == DType::bf16; }
 /// Has a scatter that joins nothing one?
 constexpr bool can_replace(DType t) { return !is_string(t) && size_of(t) <= 8; }
 

@@ -1,5 +1,6 @@
 // index_add and index_put: one slice after the other, as scatter does with one index for all of a slice.
 #include "ir/ops/index.h"
+#include "runtime/calls/few_places.h"
 #include "runtime/cpu/places.h"
 #include "runtime/cpu/scatter_step.h"
 
@@ -7,7 +8,10 @@ namespace tenon {
 namespace {
 
 /// Can a kernel join elements of this type, or put them in the place of others?
-bool has_type(DType dtype, bool joins) { return joins ? cpu::can_join(dtype) : cpu::can_replace(dtype); }
+bool has_type(const Node& node, bool joins) {
+  const DType dtype = node.input(0)->dtype();
+  return joins ? cpu::can_join(dtype) || joins_few_halves(node) : cpu::can_replace(dtype);
+}
 
 /// Slices of x along an axis, and what is added to them or put in their place.
 struct Slices {
@@ -24,11 +28,10 @@ struct Slices {
     return Slices{put.axes[0],   node.input(0), node.input(2),
                   node.input(1), true,          put.accumulate ? std::optional(Reduce::sum) : std::nullopt};
   }
-  bool fit() const {
+  bool fit(const Node& node) const {
     const DType index = indices->dtype();
-    if (!has_type(x->dtype(), join.has_value()) || (index != DType::i32 && index != DType::i64) ||
-        x->rank() == 0 || indices->rank() != 1 || numel(src->shape()) == Dim(0) ||
-        numel(x->shape()) == Dim(0))
+    if (!has_type(node, join.has_value()) || (index != DType::i32 && index != DType::i64) || x->rank() == 0 ||
+        indices->rank() != 1 || numel(src->shape()) == Dim(0) || numel(x->shape()) == Dim(0))
       return false;
     Shape slices = x->shape();
     slices[static_cast<std::size_t>(axis)] = indices->shape()[0];
@@ -63,7 +66,7 @@ void emit_slices(Planner& planner, const Group& group) {
 std::vector<Candidate> lower_slices(const Planner& planner, const Group& group) {
   const Node& node = group.node();
   const auto slices = Slices::match(node);
-  if (!slices || !slices->fit()) return {};
+  if (!slices || !slices->fit(node)) return {};
   const Value &x = *slices->x, &indices = *slices->indices, &src = *slices->src;
   const double elements = static_cast<double>(numel(src.shape()).value());
   const Work work{.flops = slices->join ? elements : 0,
@@ -86,7 +89,7 @@ struct Put {
 
   static std::optional<Put> match(const Node& node) {
     const auto* op = node.as<IndexPut>();
-    if (!op || !has_type(node.input(0)->dtype(), op->accumulate)) return std::nullopt;
+    if (!op || !has_type(node, op->accumulate)) return std::nullopt;
     const auto rows = IndexedRows::match(node.input(0), op->axes, std::span(node.inputs()).subspan(2));
     if (!rows || rows->order != row_major(rows->x->rank())) return std::nullopt;
     const Value* value = node.input(1);

@@ -1,5 +1,6 @@
 // scatter: elements written, or joined, along one axis where a tensor of indices says.
 #include "ir/ops/index.h"
+#include "runtime/calls/few_places.h"
 #include "runtime/cpu/scatter_step.h"
 
 namespace tenon {
@@ -66,7 +67,8 @@ std::vector<Candidate> lower_scatter(const Planner& planner, const Group& group)
   if (!op) return {};
   const Value &x = *node.input(0), &indices = *node.input(1), &src = *node.input(2);
   const bool has_types =
-      (op->reduce == ScatterReduce::none ? cpu::can_replace(x.dtype()) : cpu::can_join(x.dtype())) &&
+      (op->reduce == ScatterReduce::none ? cpu::can_replace(x.dtype())
+                                         : cpu::can_join(x.dtype()) || joins_few_halves(node)) &&
       (indices.dtype() == DType::i32 || indices.dtype() == DType::i64);
   if (!has_types || x.rank() == 0 || indices.shape() != src.shape() || numel(src.shape()) == Dim(0))
     return {};

@@ -118,6 +118,34 @@ TEST(Places, ScatterJoins) {
     }
 }
 
+// Elements of 16 bits that are joined with few others, some of them twice.
+TEST(Places, JoinsAtFewPlaces) {
+  for (const DType dtype : {DType::f16, DType::bf16})
+    for (const std::int64_t columns : {1, 3, 40}) {
+      const Index x{2, 300, columns}, y{2, 6, columns}, rows{6, columns};
+      const auto text = [&](const Index& at, const Index& values, std::string_view call) {
+        return fmt::format("graph g(%x: {0}, %i: {1}, %y: {2}) {{\n  %1 = {3} : {0}\n  return %1\n}}\n",
+                           type_string(dtype, x), type_string(DType::i64, at), type_string(dtype, values),
+                           call);
+      };
+      const auto check = [&](const Index& at, const Index& values, std::string_view call) {
+        Tensor numbers = random_tensor(dtype, x, 1);
+        numbers.set_double(Index{1, 2, 0}, std::nan(""));
+        Tensor indices = random_integers(DType::i64, at, 0, 4, 2);
+        expect_same_on(text(at, values, call), {numbers, indices, random_tensor(dtype, values, 3)}, 2e-2);
+        indices.set_int(Index(at.size(), 0), 300);
+        expect_fault(text(at, values, call), {numbers, indices, random_tensor(dtype, values, 3)},
+                     "index 300 is outside");
+      };
+      for (const char* reduce : {"sum", "prod", "amax", "amin"})
+        for (const char* self : {"", ", include_self=false"})
+          check(y, y, fmt::format("scatter(%x, %i, %y, axis=1, reduce=\"{}\"{})", reduce, self));
+      check({6}, y, "index_add(%x, %i, %y, axis=1)");
+      check({6}, y, "index_put(%x, %y, %i, axes=1, accumulate=true)");
+      check({6}, rows, "index_put(%x, %y, %i, axes=1, accumulate=true)");
+    }
+}
+
 // Several of them are one piece of work.
 TEST(Places, WritesToManyShortSlabs) {
   for (const auto& [rows, places, columns] : {Index3{3, 1, 1}, Index3{2, 7, 1}, Index3{4, 3, 2}})
