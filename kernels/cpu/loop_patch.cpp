@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cpu/loop_pairs.h"
 #include "kernels/cpu/loop_pieces.h"
 #include "kernels/cpu/loop_spread.h"
 #include "kernels/cpu/simd.h"
@@ -56,19 +57,34 @@ TENON_INLINE Bytes repeated(T x) {
   return reinterpret_cast<Bytes>(all);
 }
 
+/// All of it is inlined, so that the patch is in registers: a copy of it would wait for the stores before it.
 template <class T>
 class PatchMove {
  public:
-  explicit PatchMove(const Patch& patch) : p_(patch) {}
+  TENON_INLINE explicit PatchMove(const Patch& patch) : p_(patch) {}
 
-  void run() {
+  TENON_INLINE void run() {
     // Columns are what lies dense in the target, else in the source.
     if (p_.cols == 1 || (p_.to_col != 1 && (p_.to_row == 1 || (p_.from_col != 1 && p_.from_row == 1))))
       swap();
     if (p_.rows == 1) p_.to_row = p_.from_row = 0;
-    if (p_.to_col == 1 && p_.from_col == 1) return by_bytes([&](auto n) { copy_rows<n()>(); });
-    if (p_.to_col == 1 && p_.from_col == 0) return by_bytes([&](auto n) { fill_rows<n()>(); });
-    if (p_.to_col == 1 && p_.from_row == 1) return transpose();
+    if (p_.to_col == 1 && p_.from_col == 1)
+      return by_bytes([&](auto n) __attribute__((always_inline)) { copy_rows<n()>(); });
+    if (p_.to_col == 1 && p_.from_col == 0)
+      return by_bytes([&](auto n) __attribute__((always_inline)) { fill_rows<n()>(); });
+    const bool is_transposed = p_.to_col == 1 && p_.from_row == 1;
+    if constexpr (size >= 4) {
+      if (is_transposed && p_.rows == 2 && p_.from_col == 2)
+        return part_pairs(from(0), to(0), to(1), p_.cols);
+      if (is_transposed && p_.cols == 2 && p_.to_row == 2)
+        return join_pairs(from(0), from(0) + p_.from_col, to(0), p_.rows);
+    }
+    if (is_transposed && p_.cols == p_.to_row && p_.cols <= 4)
+      return by_count(
+          p_.cols, [&](auto n) __attribute__((always_inline)) {
+            interleave<n()>(from(0), p_.from_col, to(0), p_.rows);
+          });
+    if (is_transposed && p_.rows > few && p_.cols > few) return transpose();
     move_apart();
   }
 
@@ -78,9 +94,11 @@ class PatchMove {
   template <long n>
   using Number = std::integral_constant<long, n>;
 
-  void swap() { p_ = {p_.to, p_.from, p_.cols, p_.rows, p_.to_col, p_.to_row, p_.from_col, p_.from_row}; }
-  const T* from(long r) const { return static_cast<const T*>(p_.from) + r * p_.from_row; }
-  T* to(long r) const { return static_cast<T*>(p_.to) + r * p_.to_row; }
+  TENON_INLINE void swap() {
+    p_ = {p_.to, p_.from, p_.cols, p_.rows, p_.to_col, p_.to_row, p_.from_col, p_.from_row};
+  }
+  TENON_INLINE const T* from(long r) const { return static_cast<const T*>(p_.from) + r * p_.from_row; }
+  TENON_INLINE T* to(long r) const { return static_cast<T*>(p_.to) + r * p_.to_row; }
 
   /// Calls f with the largest piece, in bytes, that a row has: two of them cover what has less than two.
   template <class F>
@@ -128,10 +146,7 @@ class PatchMove {
   }
 
   /// Rows lie side by side in the source.
-  void transpose() {
-    if (p_.cols == p_.to_row && p_.cols <= 4)
-      return by_count(p_.cols, [&](auto n) { interleave<n()>(from(0), p_.from_col, to(0), p_.rows); });
-    if (p_.rows <= few || p_.cols <= few) return move_apart();
+  TENON_INLINE void transpose() const {
     const T* const source = from(0);
     T* const target = to(0);
     if constexpr (size == 1) transpose_block_u8(p_.cols, p_.rows, source, p_.from_col, target, p_.to_row);
@@ -148,16 +163,19 @@ class PatchMove {
     if (count == 4) return f(Number<4>{});
   }
 
-  void move_apart() {
+  TENON_INLINE void move_apart() {
     if (p_.rows > p_.cols) swap();
     if (p_.to_col == 1 && is_few(p_.from_col))
-      return by_count(p_.from_col, [&](auto step) { move_rows(step); });
+      return by_count(
+          p_.from_col, [&](auto step) __attribute__((always_inline)) { move_rows(step); });
     if (is_few(p_.to_col) && (p_.from_col == 1 || p_.from_col == p_.to_col))
-      return by_count(p_.to_col,
-                      [&](auto n) { p_.from_col == 1 ? spread_rows<n(), 1>() : spread_rows<n(), n()>(); });
+      return by_count(
+          p_.to_col, [&](auto n) __attribute__((always_inline)) {
+            p_.from_col == 1 ? spread_rows<n(), 1>() : spread_rows<n(), n()>();
+          });
     move_rows(p_.from_col);
   }
-  static bool is_few(long step) { return step >= 2 && step <= 4; }
+  TENON_INLINE static bool is_few(long step) { return step >= 2 && step <= 4; }
   template <long n, long step>
   TENON_INLINE void spread_rows() const {
     for (long r = 0; r < p_.rows; r++) spread<n, step>(from(r), to(r), p_.cols);
