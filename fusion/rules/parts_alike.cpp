@@ -121,8 +121,8 @@ Value* reshaped_alone(const Value* v, const Value* other) {
                                                                                    : nullptr;
 }
 
-/// Does it sum along the last axis, or write to many single elements there? Pairs would be short rows, which take
-/// longer.
+/// Does it sum along the last axis, or write to many single elements there? Pairs would be short rows, which
+/// take longer.
 bool works_on_elements(const Node& n) {
   if (const CumSum* sum = n.as<CumSum>())
     return sum->axis + 1 == static_cast<std::int64_t>(n.input()->rank());
@@ -132,8 +132,7 @@ bool works_on_elements(const Node& n) {
   const Value &x = *n.input(0), &written = *n.input(put ? 1 : 2);
   const auto last = static_cast<std::int64_t>(x.rank()) - 1;
   return (put ? put->axes.back() : add->axis) == last &&
-         (written.rank() == 0 ||
-          !known_less(numel(written.shape()) * 4, numel(x.shape())).value_or(false));
+         (written.rank() == 0 || !known_less(numel(written.shape()) * 4, numel(x.shape())).value_or(false));
 }
 
 /// Are these the same function of two parts of the same values?

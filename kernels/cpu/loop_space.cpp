@@ -317,6 +317,12 @@ bool reads_transposed(const LoopSpace& space) {
   });
 }
 
+long longest_word(const LoopSpace& space) {
+  long word = 1;
+  for (const Access& a : space.operands) word = std::max(word, a.word);
+  return word;
+}
+
 long clamp_block(long wanted, long extent) { return std::max(1L, std::min(wanted, extent)); }
 
 /// Of an extent that is cut into as few even parts as have at most `most` points.
@@ -348,7 +354,7 @@ void choose_blocks(LoopSpace& space, long times, Schedule::Block block) {
       else if (space.p <= few_columns)  // the colours of pixels: no tile
         space.q_block = even_part(space.q_count, many(block_elements) / std::max(1L, space.p));
       else
-        space.q_block = block_elements / std::min(space.p, transposed_block);
+        space.q_block = longest_word(space) * block_elements / std::min(space.p, transposed_block);
       if (!reads_transposed(space) || space.q.size() > 1) space.q_block = whole_columns(space, space.q_block);
       space.q_block = clamp_block(space.q_block, space.q_count);
       space.p_block = clamp_block(many(block_elements) / space.q_block, space.p);

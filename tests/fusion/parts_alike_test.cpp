@@ -67,11 +67,13 @@ TEST(PartsAlike, RunningSums) {
 }
 
 TEST(PartsAlike, ByANumberEach) {
-  expect_same({parts("  %re = mul(%xr, 0.5) : f32[N,4]\n  %im = mul(%xi, 3.0) : f32[N,4]\n"),
-               pairs("  %1 = reshape(0.5:f32, shape=[1]) : f32[1]\n  %2 = reshape(3.0:f32, shape=[1]) : f32[1]\n"
-                     "  %3 = concat(%1, %2, axis=0) : f32[2]\n  %r = mul(%x, %3) : f32[N,4,2]\n")});
   expect_same(
-      {parts("  %re = expand(1.0:f32, shape=[N,4]) : f32[N,4]\n  %im = expand(0.0:f32, shape=[N,4]) : f32[N,4]\n"),
+      {parts("  %re = mul(%xr, 0.5) : f32[N,4]\n  %im = mul(%xi, 3.0) : f32[N,4]\n"),
+       pairs("  %1 = reshape(0.5:f32, shape=[1]) : f32[1]\n  %2 = reshape(3.0:f32, shape=[1]) : f32[1]\n"
+             "  %3 = concat(%1, %2, axis=0) : f32[2]\n  %r = mul(%x, %3) : f32[N,4,2]\n")});
+  expect_same(
+      {parts("  %re = expand(1.0:f32, shape=[N,4]) : f32[N,4]\n  %im = expand(0.0:f32, shape=[N,4]) : "
+             "f32[N,4]\n"),
        pairs("  %1 = reshape(1.0:f32, shape=[1]) : f32[1]\n  %2 = reshape(0.0:f32, shape=[1]) : f32[1]\n"
              "  %3 = concat(%1, %2, axis=0) : f32[2]\n  %r = expand(%3, shape=[N,4,2]) : f32[N,4,2]\n")});
 }
