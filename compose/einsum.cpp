@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "ir/axis.h"
 #include "ir/ops/functions.h"
 
 namespace tenon {
@@ -131,16 +132,16 @@ Named reordered(const Named& n, const std::string& axes) {
 }
 
 /// Sums over the axes that are not wanted any more.
-Named summed(const Named& n, const std::string& wanted) {
+Named summed(const Named& n, const std::string& wanted, const Contraction& how) {
   Named out;
-  std::vector<std::int64_t> gone;
+  Axes gone;
   for (std::size_t i = 0; i < n.axes.size(); ++i) {
     if (wanted.find(n.axes[i]) == std::string::npos)
       gone.push_back(static_cast<std::int64_t>(i));
     else
       out.axes += n.axes[i];
   }
-  out.value = gone.empty() ? n.value : sum(n.value, gone);
+  out.value = gone.empty() ? n.value : how.sum(n.value, gone);
   return out;
 }
 
@@ -160,7 +161,7 @@ Ref grouped(const Named& n, const std::string& batch, const std::string& first, 
 }
 
 /// Elementwise, each operand with axes of size 1 where it has none.
-Named multiplied(const Named& a, const Named& b) {
+Named multiplied(const Named& a, const Named& b, const Contraction& how) {
   std::string axes = a.axes;
   for (char c : b.axes)
     if (!a.has(c)) axes += c;
@@ -173,22 +174,22 @@ Named multiplied(const Named& a, const Named& b) {
     }
     return reshape(reordered(n, own).value, shape);
   };
-  return {axes, spread(a) * spread(b)};
+  return {axes, how.times(spread(a), spread(b))};
 }
 
 /// The product of two operands, summed over what neither the result nor a later operand needs.
-Named contracted(const Named& left, const Named& right, const std::string& needed) {
-  const Named a = summed(left, needed + right.axes);
-  const Named b = summed(right, needed + left.axes);
+Named contracted(const Named& left, const Named& right, const std::string& needed, const Contraction& how) {
+  const Named a = summed(left, needed + right.axes, how);
+  const Named b = summed(right, needed + left.axes, how);
   std::string batch, inner, of_a, of_b;
   for (char c : a.axes) (!b.has(c) ? of_a : needed.find(c) != std::string::npos ? batch : inner) += c;
   for (char c : b.axes)
     if (!a.has(c)) of_b += c;
-  if (inner.empty()) return multiplied(a, b);
+  if (inner.empty()) return multiplied(a, b, how);
   for (char c : inner)
     if (known_equal(a.size(c), b.size(c)) == false && (a.size(c) == Dim(1) || b.size(c) == Dim(1)))
-      return summed(multiplied(a, b), needed);
-  const Ref y = matmul(grouped(a, batch, of_a, inner), grouped(b, batch, inner, of_b));
+      return summed(multiplied(a, b, how), needed, how);
+  const Ref y = how.product(grouped(a, batch, of_a, inner), grouped(b, batch, inner, of_b));
   Shape shape(y.shape().begin(), y.shape().begin() + static_cast<std::ptrdiff_t>(batch.size()));
   for (char c : of_a) shape.push_back(a.size(c));
   for (char c : of_b) shape.push_back(b.size(c));
@@ -198,6 +199,12 @@ Named contracted(const Named& left, const Named& right, const std::string& neede
 }  // namespace
 
 Ref einsum(std::string_view equation, std::span<const Ref> operands) {
+  constexpr Contraction real{matmul, [](const Ref& a, const Ref& b) { return a * b; },
+                             [](const Ref& x, const Axes& axes) { return sum(x, axes); }};
+  return einsum(equation, operands, real);
+}
+
+Ref einsum(std::string_view equation, std::span<const Ref> operands, const Contraction& how) {
   const std::string text = without_spaces(equation);
   const std::size_t arrow = text.find("->");
   const auto terms = split_terms(text.substr(0, arrow));
@@ -219,9 +226,27 @@ Ref einsum(std::string_view equation, std::span<const Ref> operands) {
   for (std::size_t i = 1; i < named.size(); ++i) {
     std::string needed = result;
     for (std::size_t later = i + 1; later < named.size(); ++later) needed += named[later].axes;
-    y = contracted(y, named[i], needed);
+    y = contracted(y, named[i], needed, how);
   }
-  return reordered(summed(y, result), result).value;
+  return reordered(summed(y, result, how), result).value;
+}
+
+std::string tensordot_equation(std::size_t rank_of_a, std::size_t rank_of_b,
+                               std::span<const std::int64_t> axes_of_a,
+                               std::span<const std::int64_t> axes_of_b) {
+  std::string of_a, of_b, result;
+  for (std::size_t i = 0; i < rank_of_a; ++i) of_a += static_cast<char>('a' + i);
+  for (std::size_t i = 0; i < rank_of_b; ++i) of_b += static_cast<char>('A' + i);
+  if (axes_of_a.size() != axes_of_b.size())
+    throw error("tensordot over {} and {} axes", axes_of_a.size(), axes_of_b.size());
+  for (std::size_t i = 0; i < axes_of_a.size(); ++i)
+    of_b[static_cast<std::size_t>(normalize_axis(axes_of_b[i], rank_of_b))] =
+        of_a[static_cast<std::size_t>(normalize_axis(axes_of_a[i], rank_of_a))];
+  for (char c : of_a)
+    if (of_b.find(c) == std::string::npos) result += c;
+  for (char c : of_b)
+    if (of_a.find(c) == std::string::npos) result += c;
+  return of_a + "," + of_b + "->" + result;
 }
 
 std::optional<std::pair<std::string, std::string>> einsum_of_view(std::string_view equation,

@@ -19,11 +19,13 @@ Ref without_axis(const Ref& x, std::size_t axis) {
 
 }  // namespace
 
-Ref product(const Ref& a, const Ref& b) {
+Ref product(const Ref& a, const Ref& b) { return product(a, b, matmul); }
+
+Ref product(const Ref& a, const Ref& b, Ref (*of_matrices)(const Ref&, const Ref&)) {
   if (a.rank() == 0 || b.rank() == 0) throw error("matmul of a rank-0 tensor");
   const bool row = a.rank() == 1;
   const bool column = b.rank() == 1;
-  Ref y = matmul(row ? with_axis(a, 0) : a, column ? with_axis(b, 1) : b);
+  Ref y = of_matrices(row ? with_axis(a, 0) : a, column ? with_axis(b, 1) : b);
   if (column) y = without_axis(y, y.rank() - 1);
   if (row) y = without_axis(y, column ? y.rank() - 1 : y.rank() - 2);
   return y;

@@ -6,6 +6,8 @@ namespace tenon {
 
 /// torch.matmul: a vector counts as a row before, as a column behind, and the result loses that axis again.
 Ref product(const Ref& a, const Ref& b);
+/// The same, by a product of matrices.
+Ref product(const Ref& a, const Ref& b, Ref (*of_matrices)(const Ref&, const Ref&));
 
 /// The identity of the shape and dtype of square matrices.
 Ref identity_like(const Ref& x);

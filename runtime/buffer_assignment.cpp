@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ir/ops/bits.h"
 #include "ir/ops/complex.h"
 #include "ir/ops/control.h"
 #include "ir/ops/shape.h"
@@ -69,15 +70,19 @@ void BufferAssignment::bind(const Value* value, PlannedTensor tensor) {
   assigned_[value] = std::move(tensor);
 }
 
-// An output of the graph, or a part of a concatenation.
+// An output of the graph, a part of a concatenation or of complex numbers.
 std::optional<PlannedTensor> BufferAssignment::own_destination(const Value* value) {
   for (const Use& use : value->uses())
     if (use.region == &graph_.body() && buffers_.of(outputs_[use.index]).space == Space::device)
       return outputs_[use.index];
   for (const Use& use : value->uses()) {
-    if (!use.node || !use.node->is<Concat>() || finished_.contains(use.node)) continue;
+    if (!use.node || finished_.contains(use.node)) continue;
+    const bool is_concat = use.node->is<Concat>();
+    if (!is_concat && !use.node->is<Complex>()) continue;
     const auto& operands = use.node->inputs();
-    if (std::count(operands.begin(), operands.end(), value) == 1) return concat_slice(*use.node, use.index);
+    if (std::count(operands.begin(), operands.end(), value) != 1) continue;
+    return is_concat ? concat_slice(*use.node, use.index)
+                     : part_of(complex_whole(*use.node), static_cast<std::int64_t>(use.index));
   }
   return std::nullopt;
 }
@@ -85,7 +90,7 @@ std::optional<PlannedTensor> BufferAssignment::own_destination(const Value* valu
 namespace {
 
 bool is_view(const Node* node) {
-  return node && (node->is<Permute>() || node->is<Reshape>() || node->is<Real>());
+  return node && (node->is<Permute>() || node->is<Reshape>() || node->is<Real>() || node->is<Bitcast>());
 }
 
 }  // namespace
@@ -102,6 +107,7 @@ std::optional<PlannedTensor> BufferAssignment::behind(const Node& view, const Va
     const auto beside = destination(imag->node->output());
     return beside ? whole_of(target, *beside) : std::nullopt;
   }
+  if (view.is<Bitcast>()) return is_complex(operand->dtype()) ? numbers_of(target) : std::nullopt;
   const Index sizes = sizes_of(operand);
   if (!target.can_view_as(sizes)) return std::nullopt;
   return target.view_as(sizes);
@@ -259,6 +265,12 @@ PlannedTensor BufferAssignment::concat_slice(const Node& concat, std::size_t ope
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < operand; ++i) begin += extent(i);
   return concat_whole(concat).slice(axis, begin, begin + extent(operand));
+}
+
+const PlannedTensor& BufferAssignment::complex_whole(const Node& complex) {
+  const Value* whole = complex.output();
+  if (!assigned_.contains(whole)) assign(whole, row_major(whole->rank()));
+  return at(whole);
 }
 
 bool BufferAssignment::is_channels_last_kernel(const Node& node) const {

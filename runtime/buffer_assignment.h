@@ -44,6 +44,8 @@ class BufferAssignment {
   const PlannedTensor& concat_whole(const Node& concat);
   /// The slice that operand i of a concatenation fills.
   PlannedTensor concat_slice(const Node& concat, std::size_t operand);
+  /// The memory of complex numbers whose parts are put there.
+  const PlannedTensor& complex_whole(const Node& complex);
   /// The memory of the graph's i-th result.
   const PlannedTensor& output(std::size_t i) const { return outputs_[i]; }
 

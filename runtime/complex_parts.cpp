@@ -19,6 +19,19 @@ PlannedTensor part_of(const PlannedTensor& z, std::int64_t which) {
   return {z.buffer(), Strided(part, std::move(sizes), std::move(strides), parts.offset() + which)};
 }
 
+std::optional<PlannedTensor> numbers_of(const PlannedTensor& pairs) {
+  if (pairs.rank() == 0 || pairs.shape().back() != 2) return std::nullopt;
+  const auto part = [&](std::int64_t which) {
+    Index sizes = pairs.shape(), strides = pairs.strides();
+    const std::int64_t offset = pairs.offset() + which * strides.back();
+    sizes.pop_back();
+    strides.pop_back();
+    return PlannedTensor{pairs.buffer(),
+                         Strided(pairs.dtype(), std::move(sizes), std::move(strides), offset)};
+  };
+  return whole_of(part(0), part(1));
+}
+
 std::optional<PlannedTensor> whole_of(const PlannedTensor& real, const PlannedTensor& imag) {
   const DType dtype = real.dtype() == DType::f32 ? DType::c64 : DType::c128;
   if ((real.dtype() != DType::f32 && real.dtype() != DType::f64) || imag.dtype() != real.dtype() ||

@@ -10,7 +10,7 @@ from rows import Row
 DTYPES = {
     "f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
     "i8": torch.int8, "u8": torch.uint8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "b": torch.bool,
-    "c64": torch.complex64,
+    "c64": torch.complex64, "c128": torch.complex128,
 }  # fmt: skip
 SMALL = 16  # sizes below it mean something (taps of a filter, coordinates): they are never scaled
 

@@ -199,19 +199,8 @@ Results einsum_op(Call& call) {
 Results tensordot(Call& call) {
   const Ref a = call.tensor("self");
   const Ref b = call.tensor("other");
-  auto left = call.integers("dims_self");
-  auto right = call.integers("dims_other");
-  std::string of_a, of_b, result;
-  for (std::size_t i = 0; i < a.rank(); ++i) of_a += static_cast<char>('a' + i);
-  for (std::size_t i = 0; i < b.rank(); ++i) of_b += static_cast<char>('A' + i);
-  for (std::size_t i = 0; i < left.size(); ++i)
-    of_b[static_cast<std::size_t>(normalize_axis(right.at(i), b.rank()))] =
-        of_a[static_cast<std::size_t>(normalize_axis(left[i], a.rank()))];
-  for (char c : of_a)
-    if (of_b.find(c) == std::string::npos) result += c;
-  for (char c : of_b)
-    if (of_a.find(c) == std::string::npos) result += c;
-  return einsum(of_a + "," + of_b + "->" + result, std::array{a, b});
+  const auto of_a = call.integers("dims_self"), of_b = call.integers("dims_other");
+  return einsum(tensordot_equation(a.rank(), b.rank(), of_a, of_b), std::array{a, b});
 }
 
 constexpr AtenEntry attention_table[] = {

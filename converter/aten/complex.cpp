@@ -288,16 +288,9 @@ constexpr AtenEntry complex_table[] = {
     {"sum", multilinear},
     {"mean", multilinear},
     {"cumsum", multilinear},
-    {"matmul", multilinear},
-    {"mm", multilinear},
-    {"bmm", multilinear},
-    {"mv", multilinear},
-    {"dot", multilinear},
     {"outer", multilinear},
     {"ger", multilinear},
     {"inner", multilinear},
-    {"einsum", multilinear},
-    {"tensordot", multilinear},
     {"kron", multilinear},
     {"trapz", multilinear},
     {"trapezoid", multilinear},
@@ -361,8 +354,8 @@ bool has_complex_operand(const Call& call) {
 }
 
 const AtenEntry* find_complex_entry(const Call& call) {
-  for (const ComplexEntries table :
-       {ComplexEntries(complex_table), complex_functions(), complex_movements(), complex_matrices()})
+  for (const ComplexEntries table : {ComplexEntries(complex_table), complex_functions(), complex_movements(),
+                                     complex_matrices(), complex_products()})
     for (const AtenEntry& entry : table)
       if (entry.name == call.name) return &entry;
   if (moves_elements(call.name)) return nullptr;

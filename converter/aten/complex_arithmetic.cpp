@@ -21,6 +21,19 @@ Parts operator/(const Parts& a, const Parts& b) {
 Parts conjugate(const Parts& z) { return {z.real, -z.imag}; }
 Ref modulus(const Parts& z) { return apply(Hypot{}, {z.real, z.imag}); }
 
+Ref pairs(const Parts& z) {
+  Shape shape = z.real.shape();
+  shape.emplace_back(1);
+  return concat(std::array{reshape(z.real, shape), reshape(z.imag, shape)},
+                static_cast<std::int64_t>(shape.size()) - 1);
+}
+Parts of_pairs(const Ref& y) {
+  const auto axis = static_cast<std::int64_t>(y.rank()) - 1;
+  const Shape shape(y.shape().begin(), y.shape().end() - 1);
+  const auto part = [&](std::int64_t k) { return reshape(slice(y, axis, Dim(k), Dim(k + 1)), shape); };
+  return {part(0), part(1)};
+}
+
 Operands::Operands(Call& call, std::initializer_list<std::string_view> names) {
   std::vector<AbstractValue> given;
   for (const auto name : names) {

@@ -17,6 +17,9 @@ Parts operator/(const Parts&, const Ref& real);
 Parts conjugate(const Parts&);
 /// The absolute value.
 Ref modulus(const Parts&);
+/// Both parts of each number beside each other, along a last axis, and back.
+Ref pairs(const Parts&);
+Parts of_pairs(const Ref&);
 
 /// The operands of a call as parts of one dtype; which of them are real.
 struct Operands {
@@ -59,5 +62,6 @@ using ComplexEntries = std::span<const AtenEntry>;
 ComplexEntries complex_functions();
 ComplexEntries complex_movements();
 ComplexEntries complex_matrices();
+ComplexEntries complex_products();
 
 }  // namespace tenon::converter

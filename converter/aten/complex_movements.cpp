@@ -145,20 +145,6 @@ Results variance(Call& call) {
       both, complex({run("mean", overload, z.real, false), run("mean", overload, z.imag, false)})};
 }
 
-/// Both parts of each number beside each other, along a last axis.
-Ref pairs(const Parts& z) {
-  Shape shape = z.real.shape();
-  shape.emplace_back(1);
-  return concat(std::array{reshape(z.real, shape), reshape(z.imag, shape)},
-                static_cast<std::int64_t>(shape.size()) - 1);
-}
-Ref of_pairs(const Ref& y) {
-  const auto axis = static_cast<std::int64_t>(y.rank()) - 1;
-  const Shape shape(y.shape().begin(), y.shape().end() - 1);
-  const auto part = [&](std::int64_t k) { return reshape(slice(y, axis, Dim(k), Dim(k + 1)), shape); };
-  return complex({part(0), part(1)});
-}
-
 Results masked_select(Call& call) {
   const Ref z = pairs(self_of(call)), mask = call.tensor("mask");
   const Shape numbers(z.shape().begin(), z.shape().end() - 1), shape = broadcast(numbers, mask.shape());
@@ -166,7 +152,7 @@ Results masked_select(Call& call) {
   wide.emplace_back(2);
   const Dim count = numel(shape);
   const Ref places = true_places(call.build, reshape(expand(mask, shape), {count}))[0];
-  return of_pairs(index_select(reshape(expand(z, wide), {count, Dim(2)}), 0, places));
+  return complex(of_pairs(index_select(reshape(expand(z, wide), {count, Dim(2)}), 0, places)));
 }
 
 /// The ordinary operator on pairs.
@@ -179,7 +165,7 @@ Results masked_scatter(Call& call) {
     shape.emplace_back(1);
     a.value = call.build.tensor(is_selection(a.name) ? reshape(x, shape) : pairs(parts_in(x, dtype)));
   }
-  return of_pairs(first_of(call, run_again(call, std::move(given))));
+  return complex(of_pairs(first_of(call, run_again(call, std::move(given)))));
 }
 
 constexpr AtenEntry movement_table[] = {

@@ -1,23 +1,28 @@
 // Pairs of numbers, as the parts of complex ones, that one function computes part by part:
 //   concat(f(x[..., 0]), f(x[..., 1])) = f(x)
-// f: pointwise operators and movements, whose other operands both parts share; a part alone may be negated,
-// as that of a conjugate is.
+// f: pointwise operators, movements and running sums, whose other operands both parts share, or two numbers;
+// a part alone may be negated, as that of a conjugate is.
+#include <array>
 #include <cstring>
 #include <optional>
 
 #include "fusion/rules/rules.h"
 #include "ir/ops/arithmetic.h"
+#include "ir/ops/bits.h"
+#include "ir/ops/complex.h"
 #include "ir/ops/functions.h"
 #include "ir/ops/index.h"
+#include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 
 namespace tenon {
 namespace {
 
-/// x where the value is x[..., place] of two, in some shape; else null.
+/// x where the value is x[..., place] of two, or that part of complex x, in some shape; else null.
 Value* whole_of(const Value* v, std::int64_t place) {
   const Node* cut = v->node();
   if (cut && cut->is<Reshape>()) cut = cut->input()->node();
+  if (cut && (place == 0 ? cut->is<Real>() : cut->is<Imag>())) return cut->input();
   const Slice* slice = cut ? cut->as<Slice>() : nullptr;
   if (!slice || slice->step != 1 || slice->start != Dim(place) || slice->end != Dim(place + 1))
     return nullptr;
@@ -48,10 +53,29 @@ bool is_same(const Value* a, const Value* b) {
   return std::memcmp(a->tensor().bytes(), b->tensor().bytes(), size_of(a->dtype())) == 0;
 }
 
-/// Movements of the elements along axes that are there, as they are with one axis more.
+/// Two numbers that differ.
+bool are_numbers(const Value* a, const Value* b) {
+  const auto is_number = [](const Value* v) { return v->is_constant() && v->rank() == 0; };
+  return is_number(a) && is_number(b) && a->type() == b->type() && is_float(a->dtype()) && !is_same(a, b);
+}
+
+/// Of pairs of this dtype, where there are complex numbers of it.
+std::optional<DType> complex_of(DType part) {
+  if (part == DType::f32) return DType::c64;
+  return part == DType::f64 ? std::optional(DType::c128) : std::nullopt;
+}
+
+/// Does the one pad with a number as the real part of a complex one, the other with zeros?
+bool pad_with_a_number(const Op& real, const Op& imag) {
+  const Pad *a = real.as<Pad>(), *b = imag.as<Pad>();
+  return a && b && a->mode == PadMode::constant && a->mode == b->mode && a->pads == b->pads &&
+         a->value != 0 && b->value == 0;
+}
+
+/// Movements of the elements along axes that are there, and sums along them, as they are with one axis more.
 std::optional<Op> with_axis_behind(const Op& op, std::size_t rank) {
   if (op.is_pointwise() || op.is<Slice>() || op.is<Flip>() || op.is<Concat>() || op.is<IndexSelect>() ||
-      op.is<IndexAt>() || op.is<IndexPut>() || op.is<IndexAdd>())
+      op.is<IndexAt>() || op.is<IndexPut>() || op.is<IndexAdd>() || op.is<CumSum>())
     return op;
   if (const auto* permute = op.as<Permute>()) {
     Permute wider = *permute;
@@ -85,41 +109,45 @@ bool is_moved(const Op& op, std::size_t operand) {
 }
 
 /// What is negated where the other part is not; else null.
-const Value* negated_alone(const Value* v, const Value* other) {
+Value* negated_alone(const Value* v, const Value* other) {
   const auto is_negated = [](const Value* x) { return x->node() && x->node()->is<Neg>(); };
   return is_negated(v) && !is_negated(other) && v->uses().size() == 1 ? v->node()->input() : nullptr;
 }
 
 /// What is reshaped where the other part is none of a function's; else null.
-const Value* reshaped_alone(const Value* v, const Value* other) {
+Value* reshaped_alone(const Value* v, const Value* other) {
   const bool is_part = whole_of(other, 0) || whole_of(other, 1);
   return is_part && v->node() && v->node()->is<Reshape>() && v->uses().size() == 1 ? v->node()->input()
                                                                                    : nullptr;
 }
 
-/// Does it write to many single elements along the last axis? Pairs would be short rows, which take longer.
-bool writes_elements(const Node& n) {
+/// Does it sum along the last axis, or write to many single elements there? Pairs would be short rows, which
+/// take longer.
+bool works_on_elements(const Node& n) {
+  if (const CumSum* sum = n.as<CumSum>())
+    return sum->axis + 1 == static_cast<std::int64_t>(n.input()->rank());
   const IndexPut* put = n.as<IndexPut>();
   const IndexAdd* add = n.as<IndexAdd>();
   if (!put && !add) return false;
   const Value &x = *n.input(0), &written = *n.input(put ? 1 : 2);
   const auto last = static_cast<std::int64_t>(x.rank()) - 1;
   return (put ? put->axes.back() : add->axis) == last &&
-         !known_less(numel(written.shape()) * 4, numel(x.shape())).value_or(false);
+         (written.rank() == 0 || !known_less(numel(written.shape()) * 4, numel(x.shape())).value_or(false));
 }
 
 /// Are these the same function of two parts of the same values?
 bool are_alike(const Value* a, const Value* b, int most_deep = 32) {
-  if (parted(a, b)) return true;
+  if (parted(a, b) || are_numbers(a, b)) return true;
   if (const Value* x = negated_alone(a, b)) return most_deep > 0 && are_alike(x, b, most_deep - 1);
   if (const Value* y = negated_alone(b, a)) return most_deep > 0 && are_alike(a, y, most_deep - 1);
   if (const Value* x = reshaped_alone(a, b)) return most_deep > 0 && are_alike(x, b, most_deep - 1);
   if (const Value* y = reshaped_alone(b, a)) return most_deep > 0 && are_alike(a, y, most_deep - 1);
   const Node *f = a->node(), *g = b->node();
-  if (!f || !g || a == b || most_deep == 0 || a->type() != b->type() || !(f->op() == g->op()) ||
+  if (!f || !g || a == b || most_deep == 0 || a->type() != b->type() ||
+      !(f->op() == g->op() || (pad_with_a_number(f->op(), g->op()) && complex_of(a->dtype()))) ||
       f->num_outputs() != 1 || a->uses().size() != 1 || b->uses().size() != 1 || f->inputs().empty() ||
       f->inputs().size() != g->inputs().size() || !with_axis_behind(f->op(), f->input()->rank()) ||
-      writes_elements(*f))
+      works_on_elements(*f))
     return false;
   bool any = false;
   for (std::size_t i = 0; i < f->inputs().size(); ++i) {
@@ -135,17 +163,22 @@ bool are_alike(const Value* a, const Value* b, int most_deep = 32) {
 }
 
 /// What both parts are: the function of the pairs.
-Ref joined(const Value* a, const Value* b, const InsertionPoint& point) {
-  if (Value* x = parted(a, b)) return shaped({x, point}, pairs_of(a->shape()));
-  const auto by_signs = [&](const Value* x, const Value* y, double re, double im) {
+Ref joined(Value* a, Value* b, const InsertionPoint& point) {
+  if (Value* x = parted(a, b)) return shaped(bitcast(a->dtype(), {x, point}), pairs_of(a->shape()));
+  if (are_numbers(a, b)) return concat(std::array{reshape({a, point}, {1}), reshape({b, point}, {1})}, 0);
+  const auto by_signs = [&](Value* x, Value* y, double re, double im) {
     const Ref signs[] = {full({1}, re, a->dtype(), point), full({1}, im, a->dtype(), point)};
     return joined(x, y, point) * concat(signs, 0);
   };
-  if (const Value* x = negated_alone(a, b)) return by_signs(x, b, -1, 1);
-  if (const Value* y = negated_alone(b, a)) return by_signs(a, y, 1, -1);
-  if (const Value* x = reshaped_alone(a, b)) return shaped(joined(x, b, point), pairs_of(a->shape()));
-  if (const Value* y = reshaped_alone(b, a)) return shaped(joined(a, y, point), pairs_of(b->shape()));
+  if (Value* x = negated_alone(a, b)) return by_signs(x, b, -1, 1);
+  if (Value* y = negated_alone(b, a)) return by_signs(a, y, 1, -1);
+  if (Value* x = reshaped_alone(a, b)) return shaped(joined(x, b, point), pairs_of(a->shape()));
+  if (Value* y = reshaped_alone(b, a)) return shaped(joined(a, y, point), pairs_of(b->shape()));
   const Node& f = *a->node();
+  if (pad_with_a_number(f.op(), b->node()->op())) {
+    const Ref numbers = bitcast(*complex_of(a->dtype()), joined(f.input(), b->node()->input(), point));
+    return bitcast(a->dtype(), tenon::apply(f.op(), std::array{numbers}));
+  }
   std::vector<Ref> operands;
   for (std::size_t i = 0; i < f.inputs().size(); ++i) {
     Value *x = f.input(i), *y = b->node()->input(i);
@@ -164,6 +197,15 @@ Ref joined(const Value* a, const Value* b, const InsertionPoint& point) {
   return tenon::apply(*with_axis_behind(f.op(), f.input()->rank()), operands);
 }
 
+/// Pairs of numbers are no function of others.
+bool are_numbers_in_some_shape(const Value* a, const Value* b) {
+  const auto within = [](const Value* v) {
+    while (v->node() && v->node()->is<Reshape>()) v = v->node()->input();
+    return v;
+  };
+  return are_numbers(within(a), within(b));
+}
+
 }  // namespace
 
 Rule parts_alike() {
@@ -174,7 +216,7 @@ Rule parts_alike() {
                 const Value *a = m["a"], *b = m["b"];
                 const bool is_last = m.op<Concat>().axis + 1 == static_cast<std::int64_t>(a->rank());
                 return is_last && a->shape().back() == Dim(1) && b->shape().back() == Dim(1) &&
-                       are_alike(a, b);
+                       !are_numbers_in_some_shape(a, b) && are_alike(a, b);
               },
           .build =
               [](const Match& m, const InsertionPoint& point) {

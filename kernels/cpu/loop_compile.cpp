@@ -44,15 +44,28 @@ class Compiler : LoopSteps {
 
   void compile_single_pass() {
     plan_.walks.resize(1);
-    std::vector<Reg> of_rows, of_columns, order;
+    std::vector<Reg> of_rows, of_blocks, of_columns, order;
+    const auto list_of = [&](Reg r) -> std::vector<Reg>& {
+      if (fills_tile(r)) return order;
+      return value(r).repeats ? of_blocks : value(r).has_q ? of_columns : of_rows;
+    };
     for (Reg r = 0; r < end(); ++r)
-      if (value(r).needed && at(r).op != LoopOp::store)
-        (fills_tile(r) ? order : value(r).has_q ? of_columns : of_rows).push_back(r);
+      if (value(r).needed && at(r).op != LoopOp::store) list_of(r).push_back(r);
     for (Reg r = 0; r < end(); ++r)
       if (at(r).op == LoopOp::store) order.push_back(r);
+    bring_pairs_together(order);
     emit_list(of_rows, plan_.of_rows, nullptr);
+    emit_list(of_blocks, plan_.of_blocks, nullptr);
     emit_list(of_columns, plan_.of_columns, nullptr);
     emit_list(order, plan_.walks[0].block, &plan_.walks[0].block);
+  }
+
+  /// Loads of both parts of pairs, and stores, one behind the other.
+  void bring_pairs_together(std::vector<Reg>& order) {
+    for (auto first = order.begin(); first != order.end(); ++first) {
+      const auto second = std::find_if(first + 1, order.end(), [&](Reg r) { return are_pair(*first, r); });
+      if (second != order.end()) std::rotate(first + 1, second, second + 1);
+    }
   }
 
   // ---- several walks over the row ----
@@ -117,6 +130,7 @@ class Compiler : LoopSteps {
     }
     std::reverse(result.begin(), result.end());
     std::stable_partition(result.begin(), result.end(), [&](Reg r) { return at(r).op != LoopOp::store; });
+    bring_pairs_together(result);
     keep_for_later(s, result);
     return result;
   }

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
+#include "kernels/cpu/loop_pairs.h"
 #include "kernels/cpu/loop_pieces.h"
 #include "kernels/cpu/loop_spread.h"
 #include "kernels/cpu/simd.h"
@@ -57,26 +57,34 @@ TENON_INLINE Bytes repeated(T x) {
   return reinterpret_cast<Bytes>(all);
 }
 
+/// All of it is inlined, so that the patch is in registers: a copy of it would wait for the stores before it.
 template <class T>
 class PatchMove {
  public:
-  explicit PatchMove(const Patch& p)
-      : to_(static_cast<T*>(p.to)),
-        rows_(p.rows),
-        cols_(p.cols),
-        to_row_(p.to_row),
-        to_col_(p.to_col),
-        from_(static_cast<const T*>(p.from)),
-        from_row_(p.from_row),
-        from_col_(p.from_col) {}
+  TENON_INLINE explicit PatchMove(const Patch& patch) : p_(patch) {}
 
-  void run() {
+  TENON_INLINE void run() {
     // Columns are what lies dense in the target, else in the source.
-    if (cols_ == 1 || (to_col_ != 1 && (to_row_ == 1 || (from_col_ != 1 && from_row_ == 1)))) swap();
-    if (rows_ == 1) to_row_ = from_row_ = 0;
-    if (to_col_ == 1 && from_col_ == 1) return by_bytes([&](auto n) { copy_rows<n()>(); });
-    if (to_col_ == 1 && from_col_ == 0) return by_bytes([&](auto n) { fill_rows<n()>(); });
-    if (to_col_ == 1 && from_row_ == 1) return transpose();
+    if (p_.cols == 1 || (p_.to_col != 1 && (p_.to_row == 1 || (p_.from_col != 1 && p_.from_row == 1))))
+      swap();
+    if (p_.rows == 1) p_.to_row = p_.from_row = 0;
+    if (p_.to_col == 1 && p_.from_col == 1)
+      return by_bytes([&](auto n) __attribute__((always_inline)) { copy_rows<n()>(); });
+    if (p_.to_col == 1 && p_.from_col == 0)
+      return by_bytes([&](auto n) __attribute__((always_inline)) { fill_rows<n()>(); });
+    const bool is_transposed = p_.to_col == 1 && p_.from_row == 1;
+    if constexpr (size >= 4) {
+      if (is_transposed && p_.rows == 2 && p_.from_col == 2)
+        return part_pairs(from(0), to(0), to(1), p_.cols);
+      if (is_transposed && p_.cols == 2 && p_.to_row == 2)
+        return join_pairs(from(0), from(0) + p_.from_col, to(0), p_.rows);
+    }
+    if (is_transposed && p_.cols == p_.to_row && p_.cols <= 4)
+      return by_count(
+          p_.cols, [&](auto n) __attribute__((always_inline)) {
+            interleave<n()>(from(0), p_.from_col, to(0), p_.rows);
+          });
+    if (is_transposed && p_.rows > few && p_.cols > few) return transpose();
     move_apart();
   }
 
@@ -86,18 +94,16 @@ class PatchMove {
   template <long n>
   using Number = std::integral_constant<long, n>;
 
-  void swap() {
-    std::swap(rows_, cols_);
-    std::swap(to_row_, to_col_);
-    std::swap(from_row_, from_col_);
+  TENON_INLINE void swap() {
+    p_ = {p_.to, p_.from, p_.cols, p_.rows, p_.to_col, p_.to_row, p_.from_col, p_.from_row};
   }
-  const T* from(long r) const { return from_ + r * from_row_; }
-  T* to(long r) const { return to_ + r * to_row_; }
+  TENON_INLINE const T* from(long r) const { return static_cast<const T*>(p_.from) + r * p_.from_row; }
+  TENON_INLINE T* to(long r) const { return static_cast<T*>(p_.to) + r * p_.to_row; }
 
   /// Calls f with the largest piece, in bytes, that a row has: two of them cover what has less than two.
   template <class F>
   TENON_INLINE void by_bytes(F f) const {
-    const long bytes = cols_ * size;
+    const long bytes = p_.cols * size;
     // No more than a vector: of two, g++ moves quarters through the stack.
     if constexpr (sizeof(vf) >= 64)
       if (bytes >= 64) return f(Number<64>{});
@@ -116,8 +122,8 @@ class PatchMove {
   TENON_INLINE void copy_rows() const {
     using Bytes = Piece<T, n>;
     constexpr long step = n / size;
-    const long last = cols_ - step;
-    for (long r = 0; r < rows_; r++) {
+    const long last = p_.cols - step;
+    for (long r = 0; r < p_.rows; r++) {
       const T* const source = from(r);
       T* const target = to(r);
       for (long c = 0; c < last; c += step)
@@ -130,8 +136,8 @@ class PatchMove {
   TENON_INLINE void fill_rows() const {
     using Bytes = Piece<T, n>;
     constexpr long step = n / size;
-    const long last = cols_ - step;
-    for (long r = 0; r < rows_; r++) {
+    const long last = p_.cols - step;
+    for (long r = 0; r < p_.rows; r++) {
       const Bytes value = repeated<Bytes>(*from(r));
       T* const target = to(r);
       for (long c = 0; c < last; c += step) *reinterpret_cast<Bytes*>(target + c) = value;
@@ -140,18 +146,15 @@ class PatchMove {
   }
 
   /// Rows lie side by side in the source.
-  void transpose() {
-    if (cols_ == to_row_ && cols_ <= 4)
-      return by_count(cols_, [&](auto n) { interleave<n()>(from(0), from_col_, to(0), rows_); });
-    if (rows_ <= few || cols_ <= few) return move_apart();
+  TENON_INLINE void transpose() const {
     const T* const source = from(0);
     T* const target = to(0);
-    if constexpr (size == 1) transpose_block_u8(cols_, rows_, source, from_col_, target, to_row_);
-    if constexpr (size == 2) transpose_block_u16(cols_, rows_, source, from_col_, target, to_row_);
-    if constexpr (size == 4) transpose_block(cols_, rows_, source, from_col_, target, to_row_);
+    if constexpr (size == 1) transpose_block_u8(p_.cols, p_.rows, source, p_.from_col, target, p_.to_row);
+    if constexpr (size == 2) transpose_block_u16(p_.cols, p_.rows, source, p_.from_col, target, p_.to_row);
+    if constexpr (size == 4) transpose_block(p_.cols, p_.rows, source, p_.from_col, target, p_.to_row);
     if constexpr (size == 8)
-      transpose_block_u64(cols_, rows_, reinterpret_cast<const std::uint64_t*>(source), from_col_,
-                          reinterpret_cast<std::uint64_t*>(target), to_row_);
+      transpose_block_u64(p_.cols, p_.rows, reinterpret_cast<const std::uint64_t*>(source), p_.from_col,
+                          reinterpret_cast<std::uint64_t*>(target), p_.to_row);
   }
   template <class F>
   TENON_INLINE void by_count(long count, F f) const {
@@ -160,22 +163,26 @@ class PatchMove {
     if (count == 4) return f(Number<4>{});
   }
 
-  void move_apart() {
-    if (rows_ > cols_) swap();
-    if (to_col_ == 1 && is_few(from_col_)) return by_count(from_col_, [&](auto step) { move_rows(step); });
-    if (is_few(to_col_) && (from_col_ == 1 || from_col_ == to_col_))
-      return by_count(to_col_,
-                      [&](auto n) { from_col_ == 1 ? spread_rows<n(), 1>() : spread_rows<n(), n()>(); });
-    move_rows(from_col_);
+  TENON_INLINE void move_apart() {
+    if (p_.rows > p_.cols) swap();
+    if (p_.to_col == 1 && is_few(p_.from_col))
+      return by_count(
+          p_.from_col, [&](auto step) __attribute__((always_inline)) { move_rows(step); });
+    if (is_few(p_.to_col) && (p_.from_col == 1 || p_.from_col == p_.to_col))
+      return by_count(
+          p_.to_col, [&](auto n) __attribute__((always_inline)) {
+            p_.from_col == 1 ? spread_rows<n(), 1>() : spread_rows<n(), n()>();
+          });
+    move_rows(p_.from_col);
   }
-  static bool is_few(long step) { return step >= 2 && step <= 4; }
+  TENON_INLINE static bool is_few(long step) { return step >= 2 && step <= 4; }
   template <long n, long step>
   TENON_INLINE void spread_rows() const {
-    for (long r = 0; r < rows_; r++) spread<n, step>(from(r), to(r), cols_);
+    for (long r = 0; r < p_.rows; r++) spread<n, step>(from(r), to(r), p_.cols);
   }
   template <class Step>
   TENON_INLINE void move_rows(Step step) const {
-    const long rows = rows_, cols = cols_, apart = to_col_;
+    const long rows = p_.rows, cols = p_.cols, apart = p_.to_col;
     for (long r = 0; r < rows; r++) {
       const T* const source = from(r);
       T* const target = to(r);
@@ -189,12 +196,7 @@ class PatchMove {
     }
   }
 
-  // In another order than a patch has them, which was just written: to read two of its fields as one vector
-  // waits for all that was written before.
-  T* to_;
-  long rows_, cols_, to_row_, to_col_;
-  const T* from_;
-  long from_row_, from_col_;
+  Patch p_;
 };
 
 template <class T>

@@ -43,6 +43,8 @@ struct TileStep {
   OpFn op = nullptr;
   TransferFn transfer = nullptr;  // null: values lie as elements do
   PatchFn patch = nullptr;        // load, store: of elements that are moved before, or after, the transfer
+  long word = 1;                  // so many of which are moved as one
+  ValueLocation other;            // load, store of pairs: the values of the second elements
   ValueLocation packed;           // where these lie in between
   ReduceOps reduce;
 };
@@ -72,6 +74,8 @@ struct LoopPlan {
   TileSteps before;  // once per item
   // map: values of one per row or per column of a tile, computed where these are others than an item before.
   TileSteps of_rows, of_columns;
+  TileSteps of_blocks;        // those per column that are the same in all blocks of columns
+  std::vector<Access> words;  // as the operands: those of words
   std::vector<LoopWalk> walks;
   std::size_t scratch_bytes = 0;  // of one worker
   long item_cost = 1;             // in element operations, to share out the work
@@ -123,6 +127,7 @@ struct LoopValue {
   bool in_block = false;  // varies over the reduced row: computed block by block
   int walk = 0;           // how many reductions come before it
   bool needed = false;    // does a store depend on it?
+  bool repeats = false;   // map: the same in all blocks of columns?
 };
 /// Makes tables of what is stored as bytes and depends on one byte of memory alone, where what lies between
 /// them is held in more than a byte. Held types are chosen already.

@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <tuple>
 
 #include "base/error.h"
-#include "kernels/cpu/loop_columns.h"
 #include "kernels/cpu/loop_gather.h"
-#include "kernels/cpu/loop_kernel.h"
-#include "kernels/cpu/loop_plan.h"
+#include "kernels/cpu/loop_tile.h"
 
 namespace tenon::cpu {
 namespace {
@@ -16,15 +15,11 @@ constexpr long chunk_cost = 32768;  // element operations a chunk of work should
 long blocks_of(long extent, long block) { return (extent + block - 1) / block; }
 
 /// One worker on one item.
-class LoopWorker {
+class LoopWorker : LoopTile {
  public:
   LoopWorker(const LoopPlan& plan, std::span<void* const> buffers, void* scratch,
              const LoopKernel::Tile* tile = nullptr)
-      : plan_(plan), buffers_(buffers), scratch_(static_cast<std::byte*>(scratch)), tile_(tile) {
-    item_address_ = reinterpret_cast<std::byte**>(scratch_);
-    block_address_ = item_address_ + plan.operand_buffers.size();
-    outer_index_ = reinterpret_cast<long*>(block_address_ + plan.operand_buffers.size());
-  }
+      : LoopTile(plan, buffers, scratch, tile) {}
 
   /// Items from `first` on, without a division for each.
   void run_items(long first, long last) {
@@ -80,10 +75,19 @@ class LoopWorker {
       of_rows_ = rows;
       run(plan_.of_rows);
     }
+    if (of_blocks_ != outer_) run_of_blocks();
     if (const Place columns{outer_, q0_}; of_columns_ != columns) {
       of_columns_ = columns;
       run(plan_.of_columns);
     }
+  }
+  void run_of_blocks() {
+    of_blocks_ = outer_;
+    const auto here = std::pair(q0_, cols_);
+    q0_ = 0;
+    cols_ = plan_.space.q_block;
+    run(plan_.of_blocks);
+    std::tie(q0_, cols_) = here;
   }
   void run_blocks(const LoopWalk& walk) {
     const TileSteps& steps = walk.block;
@@ -171,48 +175,6 @@ class LoopWorker {
       offset += dot(reduced_outer, plan_.space.reduced_outer, access.reduced_outer);
     return offset;
   }
-  long element_size(std::size_t operand) const { return plan_.operand_sizes[operand]; }
-
-  struct View {
-    std::byte* data;
-    long pitch;
-    bool splat;
-  };
-  std::byte* data_of(const ValueLocation& location) const {
-    switch (location.where) {
-      case ValueLocation::Where::scratch: return scratch_ + location.offset;
-      case ValueLocation::Where::whole_row: {
-        const long before = plan_.space.mode == LoopMode::rows ? row_position_ : row_position_ * cols_;
-        return scratch_ + location.offset + before * location.size;
-      }
-      case ValueLocation::Where::constant:
-        return const_cast<std::byte*>(plan_.constants.data()) + location.offset;
-      case ValueLocation::Where::memory: return block_address_[location.offset];
-      default: return reinterpret_cast<std::byte*>(tile_->data);
-    }
-  }
-  /// From row to row of a place that has a value for each row and column.
-  long pitch_of(const ValueLocation& location) const {
-    if (location.where == ValueLocation::Where::memory)
-      return plan_.space.operands[static_cast<std::size_t>(location.offset)].p;
-    return location.where == ValueLocation::Where::tile ? tile_->stride : cols_;
-  }
-  /// A place as a step of shape (has_p, has_q) sees it. A step of one value per row takes the rows as
-  /// columns.
-  View view(const ValueLocation& location, bool has_p, bool has_q) const {
-    View v{data_of(location), 0, false};
-    if (has_p && has_q) {
-      v.splat = !location.has_q;
-      if (location.has_p) v.pitch = location.has_q ? pitch_of(location) : 1;
-    } else {
-      v.splat = has_p ? !location.has_p : !location.has_q;
-    }
-    return v;
-  }
-  long rows_of(const TileStep& step) const { return step.has_p && step.has_q ? rows_ : 1; }
-  long cols_of(const TileStep& step) const { return step.has_q ? cols_ : step.has_p ? rows_ : 1; }
-  long count_of(const TileStep& step) const { return (step.has_p ? rows_ : 1) * (step.has_q ? cols_ : 1); }
-
   void run(const TileSteps& steps) {
     for (const TileStep& step : steps) {
       switch (step.kind) {
@@ -286,50 +248,6 @@ class LoopWorker {
       std::memcpy(values + i * step.out.size, values + i / together * step.out.size, size);
   }
 
-  Columns columns_of(const TileStep& step, const Access& access) const {
-    if (!step.has_q) return {cols_of(step), access.p};
-    if (plan_.space.has_one_stride(access)) return {cols_, access.q.back()};
-    return {access.q_extents, access.q, q0_, cols_};
-  }
-
-  /// Calls move(memory, value, row, column) for patches of a load or store, in elements.
-  template <class Move>
-  void for_each_patch_of(const TileStep& step, long values_pitch, bool splat, const Move& move) const {
-    const Access& access = plan_.space.operands[static_cast<std::size_t>(step.access)];
-    for_each_patch({rows_of(step), access.p, values_pitch}, columns_of(step, access), splat ? 0 : 1, move);
-  }
-
-  [[gnu::noinline]] void run_load(const TileStep& step) {
-    const auto operand = static_cast<std::size_t>(step.access);
-    Transfer t;
-    t.memory = block_address_[operand];
-    t.memory_pitch = plan_.space.operands[operand].p;
-    t.values = data_of(step.out);
-    t.values_pitch = pitch_of(step.out);
-    t.rows = rows_of(step);
-    t.cols = cols_of(step);
-    if (step.patch) {
-      const ValueLocation& place = step.transfer ? step.packed : step.out;
-      const long pitch = pitch_of(place), size = element_size(operand);
-      std::byte* const to = data_of(place);
-      for_each_patch_of(step, pitch, false,
-                        [&](long memory, long value, const TileDim& row, const TileDim& column) {
-                          step.patch({to + value * size, t.memory + memory * size, row.extent, column.extent,
-                                      row.values, column.values, row.memory, column.memory});
-                        });
-      t.memory = to;
-      t.memory_pitch = pitch;
-    }
-    if (step.transfer) transfer(step, t);
-  }
-  static void transfer(const TileStep& step, Transfer& t) {
-    if (t.memory_pitch == t.cols && t.values_pitch == t.cols && !t.splat) {
-      t.cols *= t.rows;
-      t.rows = 1;
-    }
-    step.transfer(t);
-  }
-
   [[gnu::noinline]] void run_gather(const TileStep& step) {
     const auto operand = static_cast<std::size_t>(step.access);
     const Access& access = plan_.space.operands[operand];
@@ -353,41 +271,6 @@ class LoopWorker {
                 plan_.gathered[operand], element_size(operand), bad_);
   }
 
-  [[gnu::noinline]] void run_store(const TileStep& step) {
-    const auto operand = static_cast<std::size_t>(step.access);
-    const View from = view(step.in[0], step.has_p, step.has_q);
-    const std::byte* values = from.data;
-    long pitch = from.pitch;
-    if (step.transfer) {
-      Transfer t;
-      t.memory = block_address_[operand];
-      t.memory_pitch = plan_.space.operands[operand].p;
-      t.values = from.data;
-      t.values_pitch = from.pitch;
-      t.splat = from.splat;
-      t.rows = rows_of(step);
-      t.cols = cols_of(step);
-      if (!step.patch) return transfer(step, t);
-      t.memory = data_of(step.packed);
-      values = t.memory;
-      if (from.splat) {
-        // One for each row, or one.
-        t.cols = from.pitch == 0 ? 1 : t.rows;
-        t.rows = 1;
-        t.splat = false;
-      } else {
-        t.memory_pitch = pitch = t.cols;
-      }
-      transfer(step, t);
-    }
-    const auto size = element_size(operand);
-    for_each_patch_of(
-        step, pitch, from.splat, [&](long memory, long value, const TileDim& row, const TileDim& column) {
-          step.patch({block_address_[operand] + memory * size, values + value * size, row.extent,
-                      column.extent, row.memory, column.memory, row.values, column.values});
-        });
-  }
-
   [[gnu::noinline]] void run_iota(const TileStep& step) {
     const Access& access = plan_.space.iotas[static_cast<std::size_t>(step.access)];
     const long start = dot(outer_, plan_.space.outer, access.outer) + block_offset(access, reduced_outer_);
@@ -401,23 +284,10 @@ class LoopWorker {
     }
   }
 
-  const LoopPlan& plan_;
-  std::span<void* const> buffers_;
-  std::byte* scratch_;
-  const LoopKernel::Tile* tile_;
-  std::byte** item_address_;
-  std::byte** block_address_;
-  long* outer_index_;
-  long outer_ = 0;
-  long reduced_outer_ = 0;
-  long p0_ = 0;
-  long q0_ = 0;
-  long rows_ = 1;
-  long cols_ = 1;
-  long row_position_ = 0;
   /// The outer point, and the first row or column, of which values are there.
   using Place = std::pair<long, long>;
   Place of_rows_ = {-1, -1}, of_columns_ = {-1, -1};
+  long of_blocks_ = -1;
   std::optional<LoopKernel::BadIndex> bad_;
 };
 

@@ -126,6 +126,9 @@ bool folds_memory_alone(const LoopProgram& program, const std::vector<Dim>& row,
          });
 }
 
+/// Do elements lie side by side, or are they the same part of pairs that do?
+bool is_near(long stride) { return stride == 1 || stride == 2; }
+
 bool prefers_columns(const LoopProgram& program, const std::vector<Dim>& kept, const std::vector<Dim>& row,
                      const std::vector<std::size_t>& leading, bool joins) {
   if (kept.empty() || row.empty()) return false;
@@ -143,9 +146,10 @@ bool prefers_columns(const LoopProgram& program, const std::vector<Dim>& kept, c
     // The same for all rows, as the weights of a norm: it stays in the cache.
     const auto is_fixed = [&](const Dim& dim) { return dim.strides[operand] == 0; };
     if (std::all_of(kept.begin(), kept.end(), is_fixed)) continue;
-    if (std::labs(row.back().strides[operand]) == 1) {
+    const long down = std::labs(kept.back().strides[operand]), along = std::labs(row.back().strides[operand]);
+    if (is_near(along) && (down == 0 || along <= down)) {
       ++rows_votes;
-    } else if (std::labs(kept.back().strides[operand]) == 1) {
+    } else if (is_near(down)) {
       ++columns_votes;
     }
   }
@@ -254,6 +258,16 @@ std::vector<long> strides(const std::vector<Dim>& dims, std::size_t access) {
   return result;
 }
 
+/// Of elements of `size` bytes, whose columns end with pairs and the like: a word is what one instruction
+/// moves.
+long word_of(const Access& a, long size) {
+  constexpr long largest_word = 8;  // bytes
+  const long word = a.q_extents.back();
+  if (a.q.size() == 1 || a.q.back() != 1 || word * size > largest_word || (word & (word - 1)) != 0) return 1;
+  const auto is_whole = [&](long stride) { return stride % word == 0; };
+  return is_whole(a.p) && std::all_of(a.q.begin(), a.q.end() - 1, is_whole) ? word : 1;
+}
+
 void fill(LoopSpace& space, const Parts& parts, const LoopProgram& program) {
   space.outer = extents(parts.outer);
   space.reduced_outer = extents(parts.reduced_outer);
@@ -285,15 +299,28 @@ void fill(LoopSpace& space, const Parts& parts, const LoopProgram& program) {
   };
   const auto& operands = program.shape.operands;
   const auto& instructions = program.code.instructions;
-  for (std::size_t i = 0; i < operands.size(); ++i) space.operands.push_back(access(i, operands[i].offset));
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    Access a = access(i, operands[i].offset);
+    if (space.mode == LoopMode::map)
+      a.word = word_of(a, static_cast<long>(size_of(program.code.operands[i].dtype)));
+    space.operands.push_back(std::move(a));
+  }
   for (std::size_t i = 0; i < instructions.size(); ++i)
     space.iotas.push_back(instructions[i].op == LoopOp::iota ? access(operands.size() + i, 0) : Access{});
 }
 
 /// Is there an operand whose memory runs along the rows of tiles? Then square tiles use whole cache lines.
 bool reads_transposed(const LoopSpace& space) {
-  return std::any_of(space.operands.begin(), space.operands.end(),
-                     [](const Access& a) { return std::labs(a.p) == 1 && std::labs(a.q.back()) > 1; });
+  return std::any_of(space.operands.begin(), space.operands.end(), [](const Access& of_elements) {
+    const Access a = in_words(of_elements);
+    return std::labs(a.p) == 1 && std::labs(a.q.back()) > 1;
+  });
+}
+
+long longest_word(const LoopSpace& space) {
+  long word = 1;
+  for (const Access& a : space.operands) word = std::max(word, a.word);
+  return word;
 }
 
 long clamp_block(long wanted, long extent) { return std::max(1L, std::min(wanted, extent)); }
@@ -327,7 +354,7 @@ void choose_blocks(LoopSpace& space, long times, Schedule::Block block) {
       else if (space.p <= few_columns)  // the colours of pixels: no tile
         space.q_block = even_part(space.q_count, many(block_elements) / std::max(1L, space.p));
       else
-        space.q_block = block_elements / std::min(space.p, transposed_block);
+        space.q_block = longest_word(space) * block_elements / std::min(space.p, transposed_block);
       if (!reads_transposed(space) || space.q.size() > 1) space.q_block = whole_columns(space, space.q_block);
       space.q_block = clamp_block(space.q_block, space.q_count);
       space.p_block = clamp_block(many(block_elements) / space.q_block, space.p);
@@ -359,6 +386,17 @@ void choose_blocks(LoopSpace& space, long times, Schedule::Block block) {
         space.p_block = clamp_block(many(block_elements) / space.q_block, space.p);
       }
   }
+}
+
+Access in_words(const Access& of_elements) {
+  Access a = of_elements;
+  if (a.word == 1) return a;
+  a.q_extents.pop_back();
+  a.q.pop_back();
+  for (long& stride : a.q) stride /= a.word;
+  a.p /= a.word;
+  a.word = 1;
+  return a;
 }
 
 LoopSpace plan_space(const LoopProgram& program, bool on_tile) {

@@ -29,7 +29,10 @@ struct Access {
   long p = 0;
   // The dims of the columns, merged where the operand lies evenly along several of them.
   std::vector<long> q_extents, q;
+  long word = 1;  // map: so many neighbouring columns always lie side by side, and are moved as one
 };
+/// The access of words: their first elements, with strides in words. Offsets and outer strides stay.
+Access in_words(const Access&);
 
 /// Points of the space: outer x reduced_outer x p x q. An item of work is one point of `outer` and one block
 /// of the kept tile dims; it walks through all of the reduced ones.

@@ -3,6 +3,7 @@
 #include "kernels/cpu/loop_steps.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <span>
 
@@ -23,6 +24,7 @@ LoopSteps::LoopSteps(const LoopProgram& program, LoopSpace space)
     plan_.operand_sizes.push_back(stored_size(operand.dtype));
     plan_.gathered.push_back(
         {operand.index_stride, operand.range, operand.from_end, load_op(operand.dtype) != nullptr});
+    plan_.words.push_back(in_words(plan_.space.operands[i]));
   }
   // The worker's scratch begins with the operands' addresses, for the item and for the block, and with the
   // place along each outer dim.
@@ -44,7 +46,8 @@ bool LoopSteps::single_pass() const {
 }
 
 bool LoopSteps::fills_tile(Reg r) {
-  return space().mode != LoopMode::map || (value(r).has_q && (value(r).has_p || space().p == 1));
+  return space().mode != LoopMode::map ||
+         (value(r).has_q && !value(r).repeats && (value(r).has_p || space().p == 1));
 }
 
 bool LoopSteps::is_dense(const Access& access, const LoopValue& v) const {
@@ -211,6 +214,45 @@ void LoopSteps::emit_load(Reg r, const std::vector<Reg>& order, std::size_t n, T
   move_patches(step, r);
   set_out(r, order, n);
   step.out = location(r);
+  add_move(step, r, steps);
+}
+
+bool LoopSteps::are_pair(Reg a, Reg b) {
+  if (at(a).op != at(b).op || (at(a).op != LoopOp::load && at(a).op != LoopOp::store)) return false;
+  const Access &x = space().operands[operand(a)], &y = space().operands[operand(b)];
+  const LoopCode::OperandCode &first = program_.code.operands[operand(a)],
+                              &second = program_.code.operands[operand(b)];
+  return first.buffer == second.buffer && first.dtype == second.dtype &&
+         held_type(first.dtype) == first.dtype && std::labs(x.offset - y.offset) == 1 &&
+         x.q == std::vector<long>{2} && x.q == y.q && x.p == y.p && x.outer == y.outer &&
+         x.reduced_outer == y.reduced_outer;
+}
+
+void LoopSteps::add_move(TileStep step, Reg r, TileSteps& steps) {
+  using Where = ValueLocation::Where;
+  const auto values = [](TileStep& s) -> ValueLocation& {
+    return s.kind == TileStep::Kind::load ? s.out : s.in[0];
+  };
+  const auto is_dense = [&](TileStep& s) {
+    const ValueLocation& v = values(s);
+    return s.patch && v.where == Where::scratch && v.has_q && v.has_p == s.has_p;
+  };
+  if (!steps.empty() && moved_ >= 0 && are_pair(moved_, r) && is_dense(step) && is_dense(steps.back()) &&
+      steps.back().kind == step.kind && steps.back().access == at(moved_).operand) {
+    TileStep& before = steps.back();
+    moved_ = -1;
+    before.other = values(step);
+    if (space().operands[operand(r)].offset >
+        space().operands[static_cast<std::size_t>(before.access)].offset)
+      return;
+    std::swap(before.other, values(before));
+    before.access = step.access;
+    return;
+  }
+  const long word = space().operands[operand(r)].word;
+  const bool is_packed = step.transfer || values(step).where == Where::scratch;
+  if (step.patch && is_packed && step.has_q && values(step).has_q) step.word = word;
+  moved_ = r;
   steps.push_back(step);
 }
 
@@ -404,7 +446,7 @@ void LoopSteps::emit_store(Reg r, TileSteps& steps) {
   move_patches(step, r);
   step.in_count = 1;
   step.in[0] = from;
-  steps.push_back(step);
+  add_move(step, r, steps);
 }
 
 }  // namespace tenon::cpu

@@ -31,6 +31,8 @@ class LoopSteps {
   bool single_pass() const;
   /// Is it computed for each tile, even where the tile before had the same rows, or columns?
   bool fills_tile(Reg r);
+  /// Loads, or stores, of both elements of pairs that lie side by side in memory.
+  bool are_pair(Reg a, Reg b);
   bool is_kept(Reg r) { return location(r).where == ValueLocation::Where::whole_row; }
 
   bool is_direct_load(Reg r);
@@ -64,6 +66,9 @@ class LoopSteps {
   void emit_load(Reg r, const std::vector<Reg>& order, std::size_t n, TileSteps& steps);
   /// What lies apart in memory is brought together as it is: conversions are of dense rows.
   void move_patches(TileStep& step, Reg r);
+  /// Appends a load or a store whose values have their place, or makes it one with the step before, which
+  /// moves the other elements of its pairs.
+  void add_move(TileStep step, Reg r, TileSteps& steps);
   void emit_gather(Reg r, TileSteps& steps);
   void emit_iota(Reg r, TileSteps& steps);
   OpFn op_of(Reg r);
@@ -93,6 +98,7 @@ class LoopSteps {
   std::map<std::pair<long, long>, std::vector<long>> free_;  // scratch offsets by value size and count
   std::optional<OperatorInMemory> in_memory_;
   long packed_ = -1;  // scratch of one block
+  Reg moved_ = -1;    // the load or store of the last step that add_move appended
 };
 
 }  // namespace tenon::cpu

@@ -17,6 +17,8 @@ LoopValue shape_of(const Access& access, const LoopSpace& space) {
   v.has_p = access.p != 0 && space.p != 1;
   const bool along_row = varies(access.q, access.q_extents);
   v.has_q = space.in_stretches ? access.q.back() != 0 : along_row;
+  // Blocks begin where the inner dims do.
+  v.repeats = space.mode == LoopMode::map && v.has_q && !v.has_p && access.q[0] == 0;
   if (space.mode == LoopMode::rows) v.in_block = along_row;
   if (space.mode == LoopMode::columns)
     v.in_block = v.has_p || varies(access.reduced_outer, space.reduced_outer);
@@ -31,9 +33,11 @@ LoopValue describe(const LoopNode& node, std::size_t at, const std::vector<LoopV
     v = shape_of(space.operands[static_cast<std::size_t>(i.operand)], space);
   if (i.op == LoopOp::iota) v = shape_of(space.iotas[at], space);
   if (i.op == LoopOp::tile) v = {.has_p = true, .has_q = true};
+  bool repeats = i.op == LoopOp::prim;
   for (int a = 0; a < node.arg_count; ++a) {
     const LoopValue& from = values[static_cast<std::size_t>(node.arg(a))];
     v.walk = std::max(v.walk, from.walk);
+    repeats = repeats && !from.has_p && (from.repeats || !from.has_q);
     if (i.op == LoopOp::reduce) continue;
     v.has_p = v.has_p || from.has_p;
     v.has_q = v.has_q || from.has_q;
@@ -44,6 +48,7 @@ LoopValue describe(const LoopNode& node, std::size_t at, const std::vector<LoopV
     v.has_q = space.mode == LoopMode::columns && space.q_count != 1;
     v.walk += 1;
   }
+  if (i.op != LoopOp::load && i.op != LoopOp::iota) v.repeats = repeats && v.has_q;
   return v;
 }
 

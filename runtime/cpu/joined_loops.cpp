@@ -9,9 +9,9 @@ namespace {
 constexpr std::ptrdiff_t line_bytes = 64;
 constexpr std::size_t most_operands = 12, most_instructions = 48;
 
-bool is_plain(const LoopCode& code) {
-  return code.reduced == 0 && std::none_of(code.instructions.begin(), code.instructions.end(),
-                                           [](const Instruction& i) { return i.op == LoopOp::gather; });
+bool gathers(const LoopCode& code) {
+  return std::any_of(code.instructions.begin(), code.instructions.end(),
+                     [](const Instruction& i) { return i.op == LoopOp::gather; });
 }
 
 // Of the elements between two of the one, the other has some.
@@ -84,13 +84,38 @@ class Append {
 
 std::optional<LoweredLoop> joined(const LoweredLoop& first, const LoweredLoop& second) {
   const LoopCode &a = first.program.code, &b = second.program.code;
-  if (first.program.shape.dims != second.program.shape.dims || !is_plain(a) || !is_plain(b) ||
-      a.operands.size() + b.operands.size() > most_operands ||
+  if (first.program.shape.dims != second.program.shape.dims || a.reduced != b.reduced || gathers(a) ||
+      gathers(b) || a.operands.size() + b.operands.size() > most_operands ||
       a.instructions.size() + b.instructions.size() > most_instructions || !take_turns(first, second))
     return std::nullopt;
   LoweredLoop both = first;
   Append(both, second).run();
   return both;
+}
+
+LoopProgram with_neighbours(const LoweredLoop& loop) {
+  LoopProgram program = loop.program;
+  const std::size_t count = program.code.operands.size();
+  std::vector<bool> is_loaded(loop.buffers.size(), false), is_stored(loop.buffers.size(), false);
+  for (const Instruction& i : program.code.instructions)
+    if (i.operand >= 0)
+      (i.op == LoopOp::store ? is_stored : is_loaded)[static_cast<std::size_t>(
+          program.code.operands[static_cast<std::size_t>(i.operand)].buffer)] = true;
+  for (std::size_t k = 1; k < count; ++k)
+    for (std::size_t i = 0; i < k; ++i) {
+      const LoopOperand a = program.operand(i), b = loop.program.operand(k);
+      const auto of_a = static_cast<std::size_t>(a.buffer), of_b = static_cast<std::size_t>(b.buffer);
+      const PlannedTensor &at = loop.buffers[of_a], &bt = loop.buffers[of_b];
+      const auto apart = bt.offset() - at.offset();
+      if (of_a == of_b || at.buffer() != bt.buffer() || a.dtype != b.dtype || a.strides != b.strides ||
+          std::abs(apart) != 1 || is_stored[of_a] != is_stored[of_b] || is_loaded[of_a] == is_stored[of_a] ||
+          is_loaded[of_b] == is_stored[of_b])
+        continue;
+      program.code.operands[k].buffer = a.buffer;
+      program.shape.operands[k].offset = b.offset + apart;
+      break;
+    }
+  return program;
 }
 
 }  // namespace tenon

@@ -23,7 +23,7 @@ class LoopStep : public CpuStep {
       : loop_(std::move(loop)),
         how_(how),
         threads_(threads),
-        kernel_(cpu::LoopKernel::compile(loop_.program, how)) {
+        kernel_(cpu::LoopKernel::compile(with_neighbours(loop_), how)) {
     scratch_bytes = kernel_.scratch_bytes(threads);
     for (const PlannedTensor& t : loop_.buffers) buffers_.push_back(t.address());
     const auto& instructions = loop_.program.code.instructions;

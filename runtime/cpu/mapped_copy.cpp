@@ -72,7 +72,7 @@ void emit_mapped(Planner& planner, const Group& group) {
 std::vector<Candidate> lower_mapped(const Planner& planner, const Group& group) {
   const Node& node = group.node();
   const DType dtype = node.output()->dtype();
-  if (!mapped_axes(node) || node.output()->rank() == 0 || is_string(dtype) || is_complex(dtype)) return {};
+  if (!mapped_axes(node) || node.output()->rank() == 0 || is_string(dtype) || size_of(dtype) > 8) return {};
   const auto* resize = node.as<Interpolate>();
   if (numel(node.output()->shape()) == 0 || numel(node.input()->shape()) == 0 ||
       (resize && node.output()->rank() < 3))

@@ -9,13 +9,12 @@ namespace {
 
 void emit_complex(Planner& planner, const Group& group) {
   const Node& node = group.node();
-  if (const auto whole =
-          whole_of(planner.assignment().at(node.input(0)), planner.assignment().at(node.input(1))))
-    return planner.assignment().bind(node.output(), *whole);
-  const PlannedTensor z = planner.assignment().assign(node.output(), row_major(node.output()->rank()));
+  BufferAssignment& assignment = planner.assignment();
+  const auto whole = whole_of(assignment.at(node.input(0)), assignment.at(node.input(1)));
+  if (whole && !assignment.known(node.output())) return assignment.bind(node.output(), *whole);
+  const PlannedTensor z = assignment.complex_whole(node);
   for (const std::int64_t which : {0, 1})
-    planner.copy(planner.assignment().at(node.input(static_cast<std::size_t>(which))), part_of(z, which),
-                 &node);
+    planner.copy(assignment.at(node.input(static_cast<std::size_t>(which))), part_of(z, which), &node);
 }
 
 void emit_part(Planner& planner, const Group& group) {

@@ -61,6 +61,55 @@ TEST(PartsAlike, MoveAsPairs) {
                pairs("  %r = index_select(%x, %i, axis=1) : f32[N,3,2]\n")});
 }
 
+TEST(PartsAlike, RunningSums) {
+  expect_same({parts("  %re = cumsum(%xr, axis=0) : f32[N,4]\n  %im = cumsum(%xi, axis=0) : f32[N,4]\n"),
+               pairs("  %r = cumsum(%x, axis=0) : f32[N,4,2]\n")});
+}
+
+TEST(PartsAlike, ByANumberEach) {
+  expect_same(
+      {parts("  %re = mul(%xr, 0.5) : f32[N,4]\n  %im = mul(%xi, 3.0) : f32[N,4]\n"),
+       pairs("  %1 = reshape(0.5:f32, shape=[1]) : f32[1]\n  %2 = reshape(3.0:f32, shape=[1]) : f32[1]\n"
+             "  %3 = concat(%1, %2, axis=0) : f32[2]\n  %r = mul(%x, %3) : f32[N,4,2]\n")});
+  expect_same(
+      {parts("  %re = expand(1.0:f32, shape=[N,4]) : f32[N,4]\n  %im = expand(0.0:f32, shape=[N,4]) : "
+             "f32[N,4]\n"),
+       pairs("  %1 = reshape(1.0:f32, shape=[1]) : f32[1]\n  %2 = reshape(0.0:f32, shape=[1]) : f32[1]\n"
+             "  %3 = concat(%1, %2, axis=0) : f32[2]\n  %r = expand(%3, shape=[N,4,2]) : f32[N,4,2]\n")});
+}
+
+// As complex numbers, where the number is the real part of one.
+TEST(PartsAlike, PaddedWithANumber) {
+  expect_same({parts("  %re = pad(%xr, pads=[0,1,0,2], value=3.0) : f32[N,7]\n"
+                     "  %im = pad(%xi, pads=[0,1,0,2]) : f32[N,7]\n",
+                     "N,7"),
+               pairs("  %1 = bitcast(%x, to=c64) : c64[N,4]\n"
+                     "  %2 = pad(%1, pads=[0,1,0,2], value=3.0) : c64[N,7]\n"
+                     "  %r = bitcast(%2, to=f32) : f32[N,7,2]\n")});
+}
+
+// As torch.view_as_real gives them.
+TEST(PartsAlike, OfComplexNumbers) {
+  expect_same({R"(graph g(%x: f32[N,4], %y: f32[N,4]) {
+  %z = complex(%x, %y) : c64[N,4]
+  %f = fft(%z, inverse=false) : c64[N,4]
+  %a = real(%f) : f32[N,4]
+  %b = imag(%f) : f32[N,4]
+  %p = reshape(%a, shape=[N,4,1]) : f32[N,4,1]
+  %q = reshape(%b, shape=[N,4,1]) : f32[N,4,1]
+  %r = concat(%p, %q, axis=2) : f32[N,4,2]
+  return %r
+}
+)",
+               R"(graph g(%x: f32[N,4], %y: f32[N,4]) {
+  %z = complex(%x, %y) : c64[N,4]
+  %f = fft(%z, inverse=false) : c64[N,4]
+  %r = bitcast(%f, to=f32) : f32[N,4,2]
+  return %r
+}
+)"});
+}
+
 TEST(PartsAlike, WriteAsPairs) {
   expect_same({parts("  %re = index_put(%xr, %yr, %j, axes=0) : f32[N,4]\n"
                      "  %im = index_put(%xi, %yi, %j, axes=0) : f32[N,4]\n"),
@@ -98,11 +147,11 @@ void expect_no_pairs(const std::string& text) {
 
 TEST(PartsAlike, OtherwiseStayParts) {
   const std::vector<std::string> bodies = {
-      "  %re = neg(%xr) : f32[N,4]\n  %im = abs(%xi) : f32[N,4]\n",             // other functions
-      "  %re = neg(%xi) : f32[N,4]\n  %im = neg(%xr) : f32[N,4]\n",             // of the other part
-      "  %re = mul(%xr, 0.0) : f32[N,4]\n  %im = mul(%xi, -0.0) : f32[N,4]\n",  // by other numbers
-      "  %re = add(%xr, %yi) : f32[N,4]\n  %im = add(%xi, %yr) : f32[N,4]\n",   // some of the other part
-      "  %re = cumsum(%xr, axis=1) : f32[N,4]\n  %im = cumsum(%xi, axis=1) : f32[N,4]\n",  // no movement
+      "  %re = neg(%xr) : f32[N,4]\n  %im = abs(%xi) : f32[N,4]\n",            // other functions
+      "  %re = neg(%xi) : f32[N,4]\n  %im = neg(%xr) : f32[N,4]\n",            // of the other part
+      "  %re = add(%xr, %yi) : f32[N,4]\n  %im = add(%xi, %yr) : f32[N,4]\n",  // some of the other part
+      "  %re = softmax(%xr, axis=1) : f32[N,4]\n  %im = softmax(%xi, axis=1) : f32[N,4]\n",  // no movement
+      "  %re = cumsum(%xr, axis=1) : f32[N,4]\n  %im = cumsum(%xi, axis=1) : f32[N,4]\n",    // short rows
   };
   for (const std::string& body : bodies) expect_no_pairs(parts(body));
 }

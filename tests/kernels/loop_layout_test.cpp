@@ -124,5 +124,52 @@ TEST_P(LoopLayout, ShortRowsWithOperandsThatRepeat) {
       }
 }
 
+/// Both parts of pairs, which lie side by side in a buffer whose dims have these strides, in pairs.
+std::array<LoopOperand, 2> parts_of(int buffer, DType dtype, Dims strides) {
+  for (auto& stride : strides) stride *= 2;
+  return {LoopOperand{.buffer = buffer, .dtype = dtype, .strides = strides},
+          LoopOperand{.buffer = buffer, .dtype = dtype, .strides = strides, .offset = 1}};
+}
+
+TEST_P(LoopLayout, ProductsOfPairs) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::f16})
+    for (const auto& [rows, columns] : {std::pair{1, 1}, {1, 2100}, {3, 7}, {70, 33}, {9, 1}, {33, 64}})
+      for (const bool repeats : {false, true}) {
+        LoopProgram p = program_over({rows, columns});
+        const auto [a, b] = parts_of(0, dtype, {columns, 1});
+        const auto [c, d] = parts_of(1, dtype, {repeats ? 0 : columns, 1});
+        const auto [re, im] = parts_of(2, dtype, {columns, 1});
+        const Reg y = p.load(b), x = p.load(a), u = p.load(c), v = p.load(d);
+        p.store(im, p.prim(Prim::add, p.prim(Prim::mul, x, v), p.prim(Prim::mul, y, u)));
+        p.store(re, p.prim(Prim::sub, p.prim(Prim::mul, x, u), p.prim(Prim::mul, y, v)));
+        expect_matches_reference(p);
+      }
+}
+
+TEST_P(LoopLayout, LargestOfBothPartsOfPairs) {
+  for (const DType dtype : {DType::f32, DType::f64})
+    for (const auto& [rows, length] : {std::pair{1, 5000}, {700, 3}, {40, 16}, {33, 130}})
+      for (const bool across : {false, true}) {
+        LoopProgram p = program_over({rows, length}, 1);
+        const auto [re, im] = parts_of(0, dtype, across ? Dims{1, rows} : Dims{length, 1});
+        const auto [most_re, most_im] = parts_of(1, dtype, {1, 0});
+        p.store(most_re, p.reduce(Reduce::max, p.load(re)));
+        p.store(most_im, p.reduce(Reduce::max, p.load(im)));
+        expect_matches_reference(p);
+      }
+}
+
+TEST_P(LoopLayout, PairsByASignForEachPart) {
+  for (const DType dtype : {DType::i8, DType::f16, DType::f32, DType::f64})
+    for (const auto& [rows, columns] : {std::pair{1, 2100}, {511, 509}, {40, 9}, {3, 700}, {2, 2}})
+      for (const bool across : {false, true}) {
+        LoopProgram p = program_over({rows, columns, 2});
+        const Reg pairs = p.load({0, dtype, across ? Dims{2, 2 * rows, 1} : Dims{2 * columns, 2, 1}});
+        p.store(dense(p, 2, dtype), p.prim(Prim::max, pairs, p.load({1, dtype, {0, 0, 1}})));
+        p.store({3, dtype, {2, 2 * rows, 1}}, pairs);
+        expect_matches_reference(p);
+      }
+}
+
 }  // namespace
 }  // namespace tenon::cpu

@@ -26,11 +26,11 @@ const std::vector<Row> rows = {
   %4 = mul(%3, %xi) : f32[5,37]
 )",
      {"loop", "loop"}},
-    {"NotReductions",
+    {"Reductions",
      R"(  %3 = softmax(%xr, axis=1) : f32[5,37]
   %4 = softmax(%xi, axis=1) : f32[5,37]
 )",
-     {"row loop", "row loop"}},
+     {"2 loops"}},
 };
 
 std::string graph_text(const Row& row) {
