@@ -1,10 +1,16 @@
 // Scales and shifts per output channel fold into the operator that made the channels.
 //   batch_norm(x) = x * s + t            with s = weight / sqrt(var + eps), t = bias - mean * s
 //   conv(x, w, b) * s + t = conv(x, w * s, b * s + t)
+// To meet it, they pass bounds:
+//   relu(y) * s = relu(y * s)            with s > 0
+//   relu(y) + t = clamp(y + t, min=t)    with one t for all channels
+#include <algorithm>
 #include <cmath>
 
 #include "fusion/passes.h"
 #include "fusion/rule.h"
+#include "ir/ops/activation.h"
+#include "ir/ops/arithmetic.h"
 #include "ir/ops/conv.h"
 #include "ir/ops/functions.h"
 #include "ir/ops/linear.h"
@@ -109,10 +115,15 @@ Tensor scaled(const Node& node, const Tensor& weight, const std::vector<double>&
   return out;
 }
 
-std::string refuse_fold(const Match& m) {
-  const auto p = producer(m["y"]);
+std::string refuse_more_uses(const Value* v) {
+  if (v->uses().size() <= 1) return {};
+  return "the result of the " + std::string(v->node()->op().name()) + " is used more than once";
+}
+
+std::string refuse_fold_into(Value* y) {
+  const auto p = producer(y);
   const std::string what(p->node->op().name());
-  if (m["y"]->uses().size() > 1) return "the result of the " + what + " is used more than once";
+  if (std::string why = refuse_more_uses(y); !why.empty()) return why;
   for (std::size_t i = 1; i < p->node->inputs().size(); ++i)
     if (p->node->input(i)->uses().size() > 1)
       return "@" + p->node->input(i)->name() + " is shared with another operator";
@@ -120,6 +131,8 @@ std::string refuse_fold(const Match& m) {
     return "the bias of the " + what + " is computed";
   return {};
 }
+
+std::string refuse_fold(const Match& m) { return refuse_fold_into(m["y"]); }
 
 bool folds(const Match& m) {
   const auto p = producer(m["y"]);
@@ -181,8 +194,86 @@ Rule fold_shift() {
           }};
 }
 
+// What a node leaves of the result of a producer.
+struct Bounds {
+  Value* of;
+  std::optional<double> min, max;
+
+  bool is_relu() const { return min == 0 && !max; }
+};
+
+std::optional<Bounds> bounds(const Value* v) {
+  if (!v->node()) return std::nullopt;
+  const auto* const clamp = v->node()->as<Clamp>();
+  if (!clamp && !v->node()->is<Relu>()) return std::nullopt;
+  Value* const of = v->node()->input(0);
+  if (!producer(of)) return std::nullopt;
+  return clamp ? Bounds{of, clamp->min, clamp->max} : Bounds{of, 0, std::nullopt};
+}
+
+// The numbers of the channels of a scale or shift that may pass the bounds in front of it.
+std::optional<std::vector<double>> passing(const Match& m) {
+  const Value* const z = m["z"];
+  const auto b = bounds(z);
+  if (!b || m.root()->output()->type() != z->type()) return std::nullopt;
+  return per_channel(m["c"], *producer(b->of), z->rank());
+}
+
+bool are_one(const std::vector<double>& numbers) {
+  return std::isfinite(numbers[0]) && std::ranges::all_of(numbers, [&](double x) { return x == numbers[0]; });
+}
+
+std::string refuse_pass(const Match& m) {
+  std::string why = refuse_more_uses(m["z"]);
+  return why.empty() ? refuse_fold_into(bounds(m["z"])->of) : why;
+}
+
+std::optional<double> changed(std::optional<double> bound, const auto& change) {
+  return bound ? std::optional(change(*bound)) : std::nullopt;
+}
+
+Rule scale_before_bounds() {
+  return {.name = "scale_before_bounds",
+          .patterns = {hole("z") * hole("c"), hole("c") * hole("z")},
+          .when =
+              [](const Match& m) {
+                const auto scale = passing(m);
+                const auto is_positive = [](double s) { return s > 0 && std::isfinite(s); };
+                return scale && std::ranges::all_of(*scale, is_positive) &&
+                       (bounds(m["z"])->is_relu() || are_one(*scale));
+              },
+          .refuse = refuse_pass,
+          .build =
+              [](const Match& m, const InsertionPoint& point) {
+                const Bounds b = *bounds(m["z"]);
+                const Ref y = Ref(b.of, point) * Ref(m["c"], point);
+                if (b.is_relu()) return apply(Relu{}, {y});
+                const auto scaled = [scale = passing(m)->front()](double x) { return x * scale; };
+                return apply(Clamp{.min = changed(b.min, scaled), .max = changed(b.max, scaled)}, {y});
+              }};
+}
+
+Rule shift_before_bounds() {
+  return {.name = "shift_before_bounds",
+          .patterns = {hole("z") + hole("c"), hole("c") + hole("z")},
+          .when =
+              [](const Match& m) {
+                const auto shift = passing(m);
+                return shift && are_one(*shift);
+              },
+          .refuse = refuse_pass,
+          .build =
+              [](const Match& m, const InsertionPoint& point) {
+                const Bounds b = *bounds(m["z"]);
+                const auto shifted = [shift = passing(m)->front()](double x) { return x + shift; };
+                return apply(Clamp{.min = changed(b.min, shifted), .max = changed(b.max, shifted)},
+                             {Ref(b.of, point) + Ref(m["c"], point)});
+              }};
+}
+
 const std::vector<Rule>& affine_rules() {
-  static const std::vector<Rule> list = {batch_norm_to_affine(), fold_scale(), fold_shift()};
+  static const std::vector<Rule> list = {batch_norm_to_affine(), fold_scale(), fold_shift(),
+                                         scale_before_bounds(), shift_before_bounds()};
   return list;
 }
 

@@ -46,6 +46,51 @@ TEST(Epilogue, FoldsBatchNormIntoTransposedAndGroupedConvolutions) {
 )");
 }
 
+TEST(Epilogue, ScalesAndShiftsPassBounds) {
+  expect_fused(R"(graph affine(%x: f32[N,8,6,6]) {
+  @a.weight : f32[8,8,3,3]
+  @b.weight : f32[8,8,3,3]
+  @s : f32[8,1,1]
+  %1 = conv(%x, @a.weight, pad=1) : f32[N,8,6,6]
+  %2 = relu(%1) : f32[N,8,6,6]
+  %3 = mul(@s, %2) : f32[N,8,6,6]
+  %4 = add(%3, 0.5) : f32[N,8,6,6]
+  %5 = conv(%4, @b.weight, pad=1) : f32[N,8,6,6]
+  %6 = clamp(%5, min=0.0, max=6.0) : f32[N,8,6,6]
+  %7 = mul(%6, 0.25) : f32[N,8,6,6]
+  return %7
+}
+)",
+               R"(graph affine(%x: f32[N,8,6,6]) {
+  %1 = fused conv(%x, @a.weight', @a.bias', pad=1) { clamp(_, min=0.5) } : f32[N,8,6,6]
+  %2 = fused conv(%1, @b.weight', pad=1) { clamp(_, min=0.0, max=1.5) } : f32[N,8,6,6]
+  return %2
+}
+)");
+}
+
+TEST(Epilogue, ScalesThatTurnBoundsRoundStayBehindThem) {
+  expect_fused(R"(graph turned(%x: f32[N,4]) {
+  @w : f32[4,4]
+  @v : f32[4,4]
+  @t : f32[4]
+  %1 = linear(%x, @w) : f32[N,4]
+  %2 = relu(%1) : f32[N,4]
+  %3 = mul(%2, -2.0) : f32[N,4]
+  %4 = linear(%3, @v) : f32[N,4]
+  %5 = relu(%4) : f32[N,4]
+  %6 = add(%5, @t) : f32[N,4]
+  return %6
+}
+)",
+               R"(graph turned(%x: f32[N,4]) {
+  %1 = fused linear(%x, @w) { relu; mul(_, -2.0) } : f32[N,4]
+  %2 = fused linear(%1, @v) { relu; add(_, @t) } : f32[N,4]
+  return %2
+}
+)");
+}
+
 TEST(Epilogue, LinearTakesAnActivationWithTwoUses) {
   expect_fused(R"(graph swish(%x: f32[N,4]) {
   @w : f32[4,4]
