@@ -16,10 +16,10 @@ namespace tenon::cpu {
 enum class ConvAlgorithm {
   gemm,       // matrix product over runs of contiguous input: 1x1 in place, others with zero-padded rows; any
               // shape
-  winograd2,  // 3x3 or 5x5, stride 1: 2x2 outputs a tile (error about that of gemm; 5x5: 4 times that)
-  winograd4,  // 3x3 or 5x5, stride 1: 4x4 outputs a tile (error about 4 times that of gemm; 5x5: 10 times
+  winograd2,  // 3x3 or 5x5, also dilated: 2x2 outputs a tile (error about that of gemm; 5x5: 4 times that)
+  winograd4,  // 3x3 or 5x5, also dilated: 4x4 outputs a tile (error about 4 times that of gemm; 5x5: 10 times
               // that)
-  winograd6,  // 3x3, stride 1: 6x6 outputs a tile (error about 10 times that of gemm)
+  winograd6,  // 3x3, also dilated: 6x6 outputs a tile (error about 10 times that of gemm)
   winograd_line,  // a kernel of one axis: lines of 4 to 7 outputs (error about 4 times that of
                   // gemm)
   depthwise,      // groups == Cin == Cout

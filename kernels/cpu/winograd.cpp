@@ -48,7 +48,7 @@ TENON_INLINE void with_form(const WinogradForm& form, F f) {
     return f.template operator()<AxisForm<Points, Outputs>, AxisForm<Points, Outputs>>();
   };
   const auto line = [&]<int Outputs>() __attribute__((always_inline)) {
-    return f.template operator()<NoAxis, AxisForm<8, Outputs>>();
+    return f.template operator()<NoAxis, AxisForm<WinogradForm::line_points, Outputs>>();
   };
   if (form.is_line()) {
     switch (form.down.outputs * form.across.outputs) {
@@ -72,7 +72,7 @@ TENON_INLINE void with_form(const WinogradForm& form, F f) {
 // f.operator()<points down, points across>()
 template <class F>
 TENON_INLINE void with_points(const WinogradForm& form, F f) {
-  if (form.is_line()) return f.template operator()<1, 8>();
+  if (form.is_line()) return f.template operator()<1, WinogradForm::line_points>();
   switch (form.across.points) {
     case 4: return f.template operator()<4, 4>();
     case 6: return f.template operator()<6, 6>();
@@ -263,7 +263,7 @@ void output_channels(const WinogradBlock& b, const float* products, Target targe
 // Rounds and stores a row of the tile.
 void store_rounded(const Epilogue& e, const Target& target, float* sums, const long* sums_pixels, long at,
                    long pixel, long c, long channels) {
-  constexpr int most_outputs = 7;
+  constexpr long most_outputs = WinogradForm::line_points - 1;
   long pixels[most_outputs], residual[most_outputs];
   for (int x = 0; x < target.cols; x++) {
     pixels[x] = at + x * target.pixel_stride;

@@ -8,8 +8,7 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr long line_points = 8;
-constexpr long fewest_taps = 2, most_taps = 5;  // of a part of a line
+constexpr long most_taps = 5;  // of a part of a line
 
 long cut(long whole, long pieces) { return (whole + pieces - 1) / pieces; }
 
@@ -44,8 +43,8 @@ long parts_of(const ConvAxis& line, long taps) {
 long taps_of_part(const ConvAxis& line) {
   long best = 0;
   double most = 0;
-  for (long taps = most_taps; taps >= fewest_taps; taps--) {
-    const double gain = saved(line.kernel, parts_of(line, taps), axis_of(line_points, taps));
+  for (long taps = most_taps; taps >= WinogradForm::fewest_taps; taps--) {
+    const double gain = saved(line.kernel, parts_of(line, taps), axis_of(WinogradForm::line_points, taps));
     if (gain > most) best = taps, most = gain;
   }
   return best;
@@ -137,7 +136,7 @@ WinogradForm::WinogradForm(const ConvShape& s, WinogradTile tile) : shape(turned
     const ConvAxis& axis = is_down ? shape.h : shape.w;
     const long taps = taps_of_part(axis);
     parts = parts_of(axis, taps);
-    (is_down ? down : across) = axis_of(line_points, taps);
+    (is_down ? down : across) = axis_of(WinogradForm::line_points, taps);
   } else {
     across = axis_of(outputs_of(tile) + shape.w.kernel - 1, shape.w.kernel);
     down = across;

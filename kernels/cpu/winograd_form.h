@@ -15,12 +15,14 @@ struct WinogradForm {
   struct Axis {
     long points = 1, outputs = 1, taps = 1;
   };
+  /// Of a line, and the fewest taps of a part of one: it has at most line_points - 1 outputs.
+  static constexpr long line_points = 8, fewest_taps = 2;
 
   /// Lines along the first axis run down an image whose rows are planes.
   ConvShape shape;
   Axis down, across;
-  /// A long line of taps is cut into so many parts, each with its share of the depth: those of one phase of
-  /// the stride after the other.
+  /// A line of taps is cut into so many parts, each with its share of the depth: of so many taps, a stride
+  /// apart, from first_tap on.
   long parts = 1;
 
   static bool supports(const ConvShape& s, WinogradTile tile);
@@ -44,7 +46,7 @@ struct WinogradForm {
   }
   /// Between the points of a tile.
   [[gnu::always_inline]] static long step(const ConvAxis& a) { return a.stride * a.dilation; }
-  /// The first tap of a part, counted along the line, of which one is a stride apart from the next.
+  /// Of a part of a line that has this stride.
   [[gnu::always_inline]] long first_tap(long part, long stride) const {
     return part % stride + part / stride * stride * down.taps * across.taps;
   }
@@ -55,7 +57,7 @@ struct WinogradForm {
   }
 };
 
-/// Operations of a dense product that takes as long.
+/// Operations of a dense product that takes as long, where a product of all taps takes `product`.
 double winograd_cost(const WinogradForm& form, double product);
 
 /// Where a tile lies in the output. Its outputs are a dilation apart.
