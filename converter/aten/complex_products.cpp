@@ -1,7 +1,7 @@
-// Products and contractions of complex numbers, each by one product of real matrices. Pairs of a right side
-// are two columns side by side: [Re B Im B]. The parts of a left side are two matrices one below the other,
-// whose products are added up behind; or, where the right side is small, A lies as it is, and i B stands
-// below B.
+// Products and contractions of complex numbers: but for `dot`, each by one product of real matrices. Pairs of
+// a right side are two columns side by side: [Re B Im B]. The parts of a left side are two matrices one below
+// the other, whose products are added up behind; or, where the right side is small, A lies as it is, and i B
+// stands below B.
 #include <array>
 
 #include "compose/einsum.h"

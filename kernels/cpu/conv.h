@@ -20,8 +20,8 @@ enum class ConvAlgorithm {
   winograd4,  // 3x3 or 5x5, also dilated: 4x4 outputs a tile (error about 4 times that of gemm; 5x5: 10 times
               // that)
   winograd6,  // 3x3, also dilated: 6x6 outputs a tile (error about 10 times that of gemm)
-  winograd_line,  // a kernel of one axis: lines of 4 to 7 outputs (error about 4 times that of
-                  // gemm)
+  winograd_line,  // a kernel of one axis: lines of 4 to 7 outputs (error 3.5 to 5 times that
+                  // of gemm)
   depthwise,      // groups == Cin == Cout
   transposed,     // one matrix product for each of the stride x stride output phases
   gemm_f16,       // gemm with weights kept in float16: half the memory

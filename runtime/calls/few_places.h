@@ -5,7 +5,7 @@
 namespace tenon {
 
 /// Does this node join elements of f16 or bf16 with so few others that casting them all to float32 and back
-/// would take longer than the joins? Means are no joins.
+/// would take longer than the joins? Not where it takes means.
 bool joins_few_halves(const Node& node);
 
 }  // namespace tenon
