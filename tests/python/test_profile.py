@@ -118,8 +118,8 @@ def test_trace_follows_the_format(profiled):
 
 
 def spans_of_the_worker(profile, model, trace):
-    """And the names of the steps."""
-    assert profile(model, "--threads", 2, "--iters", 3, "--trace", trace.name).returncode == DONE
+    """And the names of the steps. The runs outlast the longest rest of a worker, 0.2 s."""
+    assert profile(model, "--threads", 2, "--iters", 300, "--trace", trace.name).returncode == DONE
     events = json.loads(trace.read_text())["traceEvents"]
     [track] = [e["tid"] for e in events if e["ph"] == "M" and e["args"]["name"] == "worker 1"]
     run = [e for e in events if e["ph"] == "X" and e["cat"] == "run"]
