@@ -1,9 +1,11 @@
 // Convolution layers of ResNet-50, a U-Net and mobile networks, each with every algorithm: GFLOP/s and
-// percent of the FMA peak. Run one thread on a quiet core: conv_bench --benchmark_filter=resnet/.*chosen
+// percent of the FMA peak. Run one thread on a quiet core: conv_bench [--isa=avx2]
+// --benchmark_filter=resnet/.*chosen
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +34,7 @@ struct Layer {
   long stride;
   bool residual = false;
   Activation activation = Activation::relu;
-  bool depthwise = false;
+  long group = 0;  // channels of a group; 0: one group
 };
 
 constexpr Activation hardswish{Activation::Kind::hardswish}, silu{Activation::Kind::silu},
@@ -86,16 +88,34 @@ constexpr Layer layers[] = {
     {"bert", 1024, 1024, 16, 1, 1, true, Activation::none},
     {"bert", 1024, 4096, 16, 1, 1, false, gelu},
     {"bert", 4096, 1024, 16, 1, 1, true, Activation::none},
-    {"depthwise", 32, 32, 112, 3, 1, false, hardswish, true},
-    {"depthwise", 96, 96, 112, 3, 2, false, Activation::relu, true},
-    {"depthwise", 144, 144, 56, 3, 1, false, silu, true},
-    {"depthwise", 256, 256, 28, 3, 1, false, Activation::relu, true},
-    {"depthwise", 512, 512, 14, 3, 1, false, Activation::relu, true},
-    {"depthwise", 144, 144, 56, 5, 2, false, Activation::relu, true},
-    {"depthwise", 240, 240, 28, 5, 1, false, Activation::relu, true},
-    {"depthwise", 960, 960, 7, 5, 1, false, hardswish, true},
-    {"depthwise", 96, 96, 56, 7, 1, false, Activation::none, true},
-    {"depthwise", 192, 192, 28, 9, 1, false, Activation::none, true},
+    {"depthwise", 32, 32, 112, 3, 1, false, hardswish, 1},
+    {"depthwise", 96, 96, 112, 3, 2, false, Activation::relu, 1},
+    {"depthwise", 144, 144, 56, 3, 1, false, silu, 1},
+    {"depthwise", 256, 256, 28, 3, 1, false, Activation::relu, 1},
+    {"depthwise", 512, 512, 14, 3, 1, false, Activation::relu, 1},
+    {"depthwise", 144, 144, 56, 5, 2, false, Activation::relu, 1},
+    {"depthwise", 240, 240, 28, 5, 1, false, Activation::relu, 1},
+    {"depthwise", 960, 960, 7, 5, 1, false, hardswish, 1},
+    {"depthwise", 96, 96, 56, 7, 1, false, Activation::none, 1},
+    {"depthwise", 192, 192, 28, 9, 1, false, Activation::none, 1},
+    // ResNeXt-50 32x4d and RegNetY-400MF.
+    {"groups", 128, 128, 56, 3, 1, false, Activation::relu, 4},
+    {"groups", 256, 256, 56, 3, 2, false, Activation::relu, 8},
+    {"groups", 256, 256, 28, 3, 1, false, Activation::relu, 8},
+    {"groups", 512, 512, 14, 3, 1, false, Activation::relu, 16},
+    {"groups", 48, 48, 112, 3, 2, false, Activation::relu, 8},
+    {"groups", 48, 48, 56, 3, 1, false, Activation::relu, 8},
+    {"groups", 104, 104, 28, 3, 1, false, Activation::relu, 8},
+    {"groups", 208, 208, 14, 3, 1, false, Activation::relu, 8},
+    {"groups", 440, 440, 7, 3, 1, false, Activation::relu, 8},
+    {"groups", 64, 64, 56, 3, 1, false, Activation::relu, 2},
+    {"groups", 64, 64, 56, 5, 1, false, Activation::relu, 8},
+    {"groups", 336, 336, 14, 3, 1, false, Activation::relu, 24},
+    {"groups", 1024, 1024, 7, 3, 1, false, Activation::relu, 32},
+    {"groups", 432, 432, 14, 3, 1, false, Activation::relu, 48},
+    {"groups", 896, 896, 7, 3, 1, false, Activation::relu, 64},
+    {"groups", 64, 64, 56, 1, 1, false, Activation::relu, 8},
+    {"groups", 64, 64, 56, 1, 1, false, Activation::relu, 4},
 };
 
 ConvShape shape_of(const Layer& l) {
@@ -104,7 +124,7 @@ ConvShape shape_of(const Layer& l) {
                       .stride = l.stride,
                       .pad_before = l.kernel / 2,
                       .pad_after = l.kernel / 2};
-  return {.Cin = l.in, .Cout = l.out, .h = axis, .w = axis, .groups = l.depthwise ? l.in : 1};
+  return {.Cin = l.in, .Cout = l.out, .h = axis, .w = axis, .groups = l.group > 0 ? l.in / l.group : 1};
 }
 
 void run_layer(benchmark::State& state, const Layer& layer, ConvAlgorithm algorithm) {
@@ -150,6 +170,9 @@ void run_layer(benchmark::State& state, const Layer& layer, ConvAlgorithm algori
 int main(int argc, char** argv) {
   using namespace tenon::cpu;
   benchmark::Initialize(&argc, argv);
+  std::optional<ForceIsa> forced;
+  for (const Isa isa : runnable_isas())
+    if (argc > 1 && argv[1] == "--isa=" + std::string(name(isa))) forced.emplace(isa);
   benchmark::AddCustomContext("isa", std::string(name(isa())));
   benchmark::AddCustomContext("FMA peak, GFLOP/s", std::to_string(peak_gflops()));
   for (const Layer& l : layers) {

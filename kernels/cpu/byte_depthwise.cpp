@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "kernels/cpu/conv.h"
-#include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/integer_rows.h"
+#include "kernels/cpu/narrow_groups.h"
 
 namespace tenon::cpu {
 namespace {
@@ -92,7 +92,7 @@ void run_block(const ConvShape& s, const ByteDepthwise& run, const Band& band, c
   one.epilogue = run.epilogue.from(row, block.first);
   one.epilogue.hook = nullptr;
   const long rows = band.end - band.begin;
-  depthwise_rows(part, one, 0, rows);
+  narrow_group_rows(part, one, 0, rows);
   if (run.epilogue.hook)
     run.epilogue.hook(run.epilogue.context, one.out, one.out_stride, row, rows * s.out(s.w), block.first,
                       block.count);

@@ -11,7 +11,7 @@
 #include "kernels/cpu/conv_gemm.h"
 #include "kernels/cpu/conv_strassen.h"
 #include "kernels/cpu/conv_taps.h"
-#include "kernels/cpu/depthwise.h"
+#include "kernels/cpu/narrow_groups.h"
 #include "kernels/cpu/row_gemm.h"
 #include "kernels/cpu/strassen.h"
 #include "kernels/cpu/winograd.h"
@@ -19,9 +19,9 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr std::array<std::string_view, 11> names = {"gemm",          "winograd2", "winograd4",  "winograd6",
-                                                    "winograd line", "depthwise", "transposed", "gemm f16",
-                                                    "gemm bf16",     "taps",      "strassen"};
+constexpr std::array<std::string_view, 12> names = {
+    "gemm",          "winograd2",  "winograd4", "winograd6", "winograd line", "depthwise",
+    "narrow groups", "transposed", "gemm f16",  "gemm bf16", "taps",          "strassen"};
 
 DType weights_of(ConvAlgorithm a) {
   return a == ConvAlgorithm::gemm_f16 ? DType::f16 : a == ConvAlgorithm::gemm_bf16 ? DType::bf16 : DType::f32;
@@ -37,18 +37,27 @@ std::optional<WinogradTile> winograd_tile(ConvAlgorithm a) {
   }
 }
 
+bool is_depthwise(const ConvShape& s) { return s.groups > 1 && s.groups == s.Cin && s.groups == s.Cout; }
+
 // Do so many taps read padding that products of the others alone pay?
 bool reads_much_padding(const ConvShape& s) { return conv_taps_flops(s) < 0.75 * s.flops(); }
 
-void depthwise(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
+void narrow_groups(const ConvShape& s, const ConvRun& run, ThreadPool& pool) {
   const long rows = s.N * s.out(s.d) * s.out(s.h);
   const double flops_per_chunk = 3.2e6 / static_cast<double>(scaled(16, run.schedule.pieces));
   const double flops_per_row = std::max(1.0, s.flops() / static_cast<double>(std::max(1L, rows)));
   const long step =
       pool.threads() == 1 ? std::max(1L, rows) : static_cast<long>(flops_per_chunk / flops_per_row) + 1;
   pool.parallel_for((rows + step - 1) / step, [&](long chunk, int) {
-    depthwise_rows(s, run, chunk * step, std::min(rows, (chunk + 1) * step));
+    narrow_group_rows(s, run, chunk * step, std::min(rows, (chunk + 1) * step));
   });
+}
+
+void pack_narrow_groups(const ConvShape& s, const float* weights, float* packed) {
+  const long in_each = s.Cin / s.groups, taps = s.taps();
+  for (long tap = 0; tap < taps; tap++)
+    for (long i = 0; i < in_each; i++)
+      for (long c = 0; c < s.Cout; c++) *packed++ = weights[(c * in_each + i) * taps + tap];
 }
 
 }  // namespace
@@ -68,13 +77,14 @@ std::optional<ConvAlgorithm> conv_algorithm_from_name(std::string_view wanted) {
 }
 
 bool conv_supports(const ConvShape& s, ConvAlgorithm algorithm) {
-  const bool lists_taps = !s.transposed && algorithm != ConvAlgorithm::depthwise;
+  const bool lists_taps =
+      !s.transposed && algorithm != ConvAlgorithm::depthwise && algorithm != ConvAlgorithm::narrow_groups;
   if (lists_taps && s.taps() > max_conv_taps) return false;
   if (const auto tile = winograd_tile(algorithm)) return WinogradForm::supports(s, *tile);
   switch (algorithm) {
     case ConvAlgorithm::gemm: return !s.transposed;
-    case ConvAlgorithm::depthwise:
-      return !s.transposed && s.groups == s.Cin && s.Cout == s.Cin && s.groups > 1;
+    case ConvAlgorithm::depthwise: return !s.transposed && is_depthwise(s);
+    case ConvAlgorithm::narrow_groups: return !s.transposed && !is_depthwise(s) && runs_narrow_groups(s);
     case ConvAlgorithm::transposed: return s.transposed;
     case ConvAlgorithm::gemm_f16: return !s.transposed && s.groups == 1;
     case ConvAlgorithm::gemm_bf16:
@@ -104,12 +114,14 @@ double conv_cost(const ConvShape& s, ConvAlgorithm algorithm, bool in_is_bf16) {
   if (const auto tile = winograd_tile(algorithm)) return winograd_cost(WinogradForm(s, *tile), product);
   switch (algorithm) {
     case ConvAlgorithm::gemm:
-      if (conv_gemm_reads_in_groups(s)) return 2 * s.flops();
+      // Groups of 4 permute each vector that they read, those of 8 broadcast them.
+      if (conv_gemm_reads_in_groups(s)) return (s.Cin / s.groups == 4 ? 3.3 : 2.4) * s.flops();
       return conv_gemm_by_columns(s) ? std::min(product, 1.5 * s.flops()) : product;
     case ConvAlgorithm::gemm_f16:
     case ConvAlgorithm::transposed: return product;
     case ConvAlgorithm::gemm_bf16: return in_is_bf16 ? product / speed_of_bf16() : product;
     case ConvAlgorithm::depthwise: return 4 * s.flops();
+    case ConvAlgorithm::narrow_groups: return narrow_groups_cost(s);
     case ConvAlgorithm::strassen: return product * conv_strassen_time(s);
     case ConvAlgorithm::taps: {
       // Each product reads and writes the sums.
@@ -175,7 +187,8 @@ long conv_packed_size(const ConvShape& s, ConvAlgorithm algorithm) {
     case ConvAlgorithm::gemm_bf16:
       return s.transposed ? conv_transposed_packed_size(s, weights_of(algorithm))
                           : conv_gemm_packed_size(s, weights_of(algorithm));
-    case ConvAlgorithm::depthwise: return s.taps() * s.Cin;
+    case ConvAlgorithm::depthwise:
+    case ConvAlgorithm::narrow_groups: return s.taps() * s.Cin / s.groups * s.Cout;
     case ConvAlgorithm::transposed: return conv_transposed_packed_size(s);
     case ConvAlgorithm::taps: return conv_taps_packed_size(s);
     case ConvAlgorithm::strassen: return conv_strassen_packed_size(s);
@@ -200,10 +213,7 @@ void pack_conv(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
       return s.transposed ? pack_conv_transposed(s, weights, packed, pool, weights_of(algorithm))
                           : pack_conv_gemm(s, weights, packed, pool, weights_of(algorithm));
     case ConvAlgorithm::depthwise:
-      for (long tap = 0; tap < s.taps(); tap++) {
-        for (long c = 0; c < s.Cin; c++) packed[tap * s.Cin + c] = weights[c * s.taps() + tap];
-      }
-      return;
+    case ConvAlgorithm::narrow_groups: return pack_narrow_groups(s, weights, packed);
     case ConvAlgorithm::transposed: return pack_conv_transposed(s, weights, packed, pool);
     case ConvAlgorithm::taps: return pack_conv_taps(s, weights, packed, pool);
     case ConvAlgorithm::strassen: return pack_conv_strassen(s, weights, packed, pool);
@@ -231,7 +241,8 @@ Knobs conv_knobs(ConvAlgorithm algorithm) {
     case ConvAlgorithm::transposed:
     case ConvAlgorithm::taps: return row_gemm_knobs;
     case ConvAlgorithm::strassen: return strassen_knobs;
-    case ConvAlgorithm::depthwise: return {.pieces = true};
+    case ConvAlgorithm::depthwise:
+    case ConvAlgorithm::narrow_groups: return {.pieces = true};
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd6:
@@ -250,6 +261,7 @@ long conv_scratch_size(const ConvShape& s, ConvAlgorithm algorithm, int threads,
       return s.transposed ? conv_transposed_scratch_size(s, weights_of(algorithm))
                           : conv_gemm_scratch_size(s, weights_of(algorithm));
     case ConvAlgorithm::depthwise:
+    case ConvAlgorithm::narrow_groups:
     case ConvAlgorithm::taps: return 0;
     case ConvAlgorithm::transposed: return conv_transposed_scratch_size(s);
     case ConvAlgorithm::strassen: return conv_strassen_scratch_size(s, threads);
@@ -270,7 +282,8 @@ void conv(const ConvShape& s, ConvAlgorithm algorithm, const ConvRun& run, Threa
     case ConvAlgorithm::gemm_bf16:
       return s.transposed ? conv_transposed(s, run, pool, weights_of(algorithm))
                           : conv_gemm(s, run, pool, weights_of(algorithm));
-    case ConvAlgorithm::depthwise: return depthwise(s, run, pool);
+    case ConvAlgorithm::depthwise:
+    case ConvAlgorithm::narrow_groups: return narrow_groups(s, run, pool);
     case ConvAlgorithm::transposed: return conv_transposed(s, run, pool);
     case ConvAlgorithm::taps: return conv_taps(s, run, pool);
     case ConvAlgorithm::strassen: return conv_strassen(s, run, pool);

@@ -23,6 +23,7 @@ enum class ConvAlgorithm {
   winograd_line,  // a kernel of one axis: lines of 4 to 7 outputs (error 3.5 to 5 times that
                   // of gemm)
   depthwise,      // groups == Cin == Cout
+  narrow_groups,  // groups of a few channels, of which some fill a vector: as depthwise
   transposed,     // one matrix product for each of the stride x stride output phases
   gemm_f16,       // gemm with weights kept in float16: half the memory
   gemm_bf16,      // the same in bfloat16; also transposed, where the CPU multiplies such numbers
@@ -30,10 +31,11 @@ enum class ConvAlgorithm {
   strassen,       // 1x1, stride 1: seven products of half the size (error about 1.5 times that of gemm)
 };
 /// Those of float32 weights. Of two that cost the same, the first is taken.
-inline constexpr std::array conv_algorithms = {
-    ConvAlgorithm::transposed, ConvAlgorithm::depthwise, ConvAlgorithm::winograd4,
-    ConvAlgorithm::winograd6,  ConvAlgorithm::winograd2, ConvAlgorithm::winograd_line,
-    ConvAlgorithm::taps,       ConvAlgorithm::strassen,  ConvAlgorithm::gemm};
+inline constexpr std::array conv_algorithms = {ConvAlgorithm::transposed,    ConvAlgorithm::depthwise,
+                                               ConvAlgorithm::narrow_groups, ConvAlgorithm::winograd4,
+                                               ConvAlgorithm::winograd6,     ConvAlgorithm::winograd2,
+                                               ConvAlgorithm::winograd_line, ConvAlgorithm::taps,
+                                               ConvAlgorithm::strassen,      ConvAlgorithm::gemm};
 /// The one that keeps weights of this 16-bit type as they are.
 std::optional<ConvAlgorithm> conv_algorithm_of(DType weights);
 std::string_view name(ConvAlgorithm algorithm);

@@ -1,5 +1,6 @@
 // Which algorithm a convolution takes, and their names.
 #include "kernels/cpu/conv.h"
+#include "kernels/cpu/isa.h"
 #include "tests/kernels/conv_reference.h"
 
 namespace tenon::cpu {
@@ -35,6 +36,12 @@ TEST(ConvChoice, FollowsTheShape) {
   ConvShape depthwise = square(32, 56, 3, 1);
   depthwise.groups = 32;
   EXPECT_EQ(choose_conv(depthwise), ConvAlgorithm::depthwise);
+  if (isa() == Isa::baseline) return;
+  for (const long each : {2, 4, 8}) {
+    ConvShape groups = square(32, 56, 3, 1);
+    groups.groups = 32 / each;
+    EXPECT_EQ(choose_conv(groups), ConvAlgorithm::narrow_groups) << each;
+  }
 }
 
 TEST(ConvChoice, AlgorithmsHaveNames) {

@@ -37,8 +37,9 @@ void expect_right(const ConvShape& s) {
   const double depth = static_cast<double>(s.Cin / s.groups * s.taps());
   for (const auto algorithm :
        {ConvAlgorithm::gemm, ConvAlgorithm::winograd2, ConvAlgorithm::winograd4, ConvAlgorithm::winograd6,
-        ConvAlgorithm::winograd_line, ConvAlgorithm::depthwise, ConvAlgorithm::transposed,
-        ConvAlgorithm::gemm_f16, ConvAlgorithm::gemm_bf16, ConvAlgorithm::taps, ConvAlgorithm::strassen}) {
+        ConvAlgorithm::winograd_line, ConvAlgorithm::depthwise, ConvAlgorithm::narrow_groups,
+        ConvAlgorithm::transposed, ConvAlgorithm::gemm_f16, ConvAlgorithm::gemm_bf16, ConvAlgorithm::taps,
+        ConvAlgorithm::strassen}) {
     if (!conv_supports(s, algorithm)) continue;
     const double loss = loss_of(algorithm, s);
     for (const int threads : {1, 3}) {
@@ -293,18 +294,15 @@ TEST_P(ConvTest, Groups) {
 }
 
 TEST_P(ConvTest, GroupsThatAreNarrowerThanAVector) {
-  for (const long each : {4, 8})
+  for (const auto& [in, out] :
+       std::vector<std::pair<long, long>>{{1, 2}, {1, 16}, {2, 2}, {3, 4}, {4, 4}, {4, 8}, {8, 8}, {16, 16}})
     for (const long groups : {2, 3, 5, 16}) {
-      const long channels = each * groups;
-      expect_right({.Cin = channels, .Cout = channels, .h = axis(5, 1), .w = axis(1, 1), .groups = groups});
-      expect_right({.N = 2,
-                    .Cin = channels,
-                    .Cout = channels,
-                    .h = axis(9, 3, 2, 1),
-                    .w = axis(11, 3, 1, 1, 1),
-                    .groups = groups});
-      expect_right({.Cin = channels,
-                    .Cout = channels,
+      const long from = in * groups, to = out * groups;
+      expect_right({.Cin = from, .Cout = to, .h = axis(5, 1), .w = axis(9, 2, 3, 0, 2), .groups = groups});
+      expect_right(
+          {.N = 2, .Cin = from, .Cout = to, .h = axis(9, 3, 2, 1), .w = axis(18, 3, 1, 1), .groups = groups});
+      expect_right({.Cin = from,
+                    .Cout = to,
                     .h = axis(8, 3, 1, 2, 2),
                     .w = axis(7, 5, 2, 2),
                     .d = axis(3, 2),

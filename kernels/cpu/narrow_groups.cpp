@@ -1,6 +1,9 @@
-// Depthwise convolution: the weights of a kernel row and a strip of output pixels are kept in registers, and
-// vectors run over channels. Built once per ISA.
-#include "kernels/cpu/depthwise.h"
+// Convolution of narrow groups: the weights of a kernel row and a strip of output pixels are kept in
+// registers, and vectors run over channels. Where a group has several channels, a pixel's vector is permuted
+// once for each of them, and meets all taps of the row so. Built once per ISA.
+#include "kernels/cpu/narrow_groups.h"
+
+#include <bit>
 
 #include "kernels/cpu/activation.h"
 
@@ -35,8 +38,24 @@ Range taps_inside(long first, const ConvAxis& a) {
   return {smaller(begin, a.kernel), larger(smaller(begin, a.kernel), smaller(end, a.kernel))};
 }
 
+// Channels of one group. Whole groups of outputs fill a vector: their number is a power of two.
+struct Group {
+  long in;
+  int out_bits;
+  vi sources;  // the first channel of its group, for each lane
+
+  explicit Group(const ConvShape& s)
+      : in(s.Cin / s.groups), out_bits(std::countr_zero(static_cast<unsigned long>(s.Cout / s.groups))) {
+    for (int lane = 0; lane < VL; lane++) sources[lane] = static_cast<std::int32_t>(source(lane));
+  }
+  bool is_one_channel() const { return in == 1 && out_bits == 0; }
+  // The first channel that output channel c reads, where that is the first of its group.
+  long source(long c) const { return (c >> out_bits) * in; }
+};
+
 // Pixels x .. x + pixels of one output row, in channels c .. c_end.
 struct Strip {
+  Group group;
   const float* in;  // of the image
   long row;         // of the output, counted over the batch
   long z;           // the input plane of tap plane 0
@@ -64,19 +83,20 @@ TENON_INLINE void for_each_apart(Pointer p, long apart, F f) {
   }
 }
 
-// Asks for what the strip below is the first to read, in channels from c on: `columns` columns of the input
-// rows under the taps of this one. And for the pixels that it writes. The strips of a band jump from row to
-// row, which no hardware foresees.
+// Asks for what the strip below is the first to read, in channels from `source` on: `columns` columns of the
+// input rows under the taps of this one. And for the pixels that it writes, in channels from c on. The strips
+// of a band jump from row to row, which no hardware foresees.
 template <int strip, int columns>
 TENON_INLINE void fetch_next_row(const ConvShape& s, const ConvRun& run, const Strip& part, long apart,
-                                 long c) {
+                                 long c, long source) {
   for_each_apart<strip>(
       run.out + ((part.row + 1) * s.out(s.w) + part.x) * run.out_stride + c, run.out_stride,
       [](int, const float* p) __attribute__((always_inline)) { __builtin_prefetch(p, 1); });
   const long row = s.w.in * run.in_stride, plane = s.h.in * row;
   const long below = part.y + (s.h.kernel - 1) * s.h.dilation + 1;
   const long rows = smaller(s.h.in, below + s.h.stride) - below;
-  const float* const in = part.in + below * row + (part.x * s.w.stride - s.w.pad_before) * run.in_stride + c;
+  const float* const in =
+      part.in + below * row + (part.x * s.w.stride - s.w.pad_before) * run.in_stride + source;
   const float* const last = in + (part.z + (part.taps_z.end - 1) * s.d.dilation) * plane;
   for (long y = 0; y < rows; y++)
     for_each_apart<columns>(
@@ -91,7 +111,7 @@ struct Walk {
   const float* weights;  // of that row
   long planes, rows;     // of taps inside the image
   long in_plane, in_row, in_step, apart;
-  long weight_plane, weight_row, channels;
+  long weight_plane, weight_row, weight_tap, channels;
   long first;       // the column at `in`
   long begin, end;  // columns inside the image, where a kernel row is taken at once
   const float* bias;
@@ -114,7 +134,8 @@ Walk walk_of(const ConvShape& s, const ConvRun& run, const Strip& part) {
   const long row = s.w.in * run.in_stride, plane = s.h.in * row;
   const long first = part.x * s.w.stride - s.w.pad_before;
   const long out_pixel = part.row * s.out(s.w) + part.x;
-  const long weight_row = s.w.kernel * s.Cin, weight_plane = s.h.kernel * weight_row;
+  const long weight_tap = part.group.in * s.Cout;
+  const long weight_row = s.w.kernel * weight_tap, weight_plane = s.h.kernel * weight_row;
   const Epilogue& e = run.epilogue;
   return {.in = part.in + (part.z + part.taps_z.begin * s.d.dilation) * plane +
                 (part.y + part.taps_y.begin * s.h.dilation) * row + first * run.in_stride,
@@ -128,7 +149,8 @@ Walk walk_of(const ConvShape& s, const ConvRun& run, const Strip& part) {
           .apart = (K == 1 ? s.w.stride : 1) * run.in_stride,
           .weight_plane = weight_plane,
           .weight_row = weight_row,
-          .channels = s.Cin,
+          .weight_tap = weight_tap,
+          .channels = s.Cout,
           .first = first,
           .begin = 0,
           .end = 0,
@@ -140,10 +162,11 @@ Walk walk_of(const ConvShape& s, const ConvRun& run, const Strip& part) {
 }
 
 // A vector of channels from c on. K taps of a kernel row are taken at once, S input pixels apart for the next
-// output pixel: all of it, or one. Edge: pixels or columns of the input may lie outside.
-template <int K, int S, bool Edge>
-TENON_INLINE void run_vector(const ConvAxis& w_axis, const Walk& walk, const Activation& activation,
-                             int part_pixels, long c, int lanes) {
+// output pixel: all of it, or one. Edge: pixels or columns of the input may lie outside. Wide: a group has
+// several channels.
+template <int K, int S, bool Edge, bool Wide>
+TENON_INLINE void run_vector(const ConvAxis& w_axis, const Walk& walk, const Group& group,
+                             const Activation& activation, int part_pixels, long c, int lanes) {
   constexpr int strip = strip_of(K);
   constexpr int columns = (strip - 1) * S + K;
   const int pixels = Edge ? part_pixels : strip;
@@ -151,7 +174,8 @@ TENON_INLINE void run_vector(const ConvAxis& w_axis, const Walk& walk, const Act
   const vf bias = walk.bias ? load_lanes(walk.bias + c, lanes) : vf{};
   TENON_UNROLL
   for (int i = 0; i < strip; i++) sum[0][i] = bias;
-  const float* plane = walk.in + c;
+  const int lanes_in = Wide ? static_cast<int>(group.source(lanes)) : lanes;
+  const float* plane = walk.in + (Wide ? group.source(c) : c);
   const float* weight_plane = walk.weights + c;
   for (long z = 0; z < walk.planes; z++, plane += walk.in_plane, weight_plane += walk.weight_plane) {
     const float* row = plane;
@@ -159,22 +183,27 @@ TENON_INLINE void run_vector(const ConvAxis& w_axis, const Walk& walk, const Act
     for (long y = 0; y < walk.rows; y++, row += walk.in_row, weight_row += walk.weight_row) {
       const float* in = row;
       const float* w = weight_row;
-      for (long kx = 0; kx < (K == 1 ? w_axis.kernel : 1); kx++, in += walk.in_step, w += walk.channels) {
+      for (long kx = 0; kx < (K == 1 ? w_axis.kernel : 1); kx++, in += walk.in_step, w += walk.weight_tap) {
         Range inside{walk.begin, walk.end};
         if constexpr (Edge && K == 1)
           inside = columns_inside(walk.first + kx * w_axis.dilation, w_axis.stride, pixels, w_axis.in);
-        vf weight[K];
-        TENON_UNROLL
-        for (int k = 0; k < K; k++) weight[k] = load_lanes(w + k * walk.channels, lanes);
-        for_each_apart<columns>(
-            in, walk.apart, [&](int i, const float* p) __attribute__((always_inline)) {
-              if (Edge && (i < inside.begin || i >= inside.end)) return;
-              const vf v = load_lanes(p, lanes);
-              TENON_UNROLL
-              for (int k = 0; k < K; k++) {
-                if ((i - k) % S == 0 && i >= k && (i - k) / S < strip) sum[0][(i - k) / S] += v * weight[k];
-              }
-            });
+        for (long channel = 0; channel < (Wide ? group.in : 1); channel++) {
+          vf weight[K];
+          TENON_UNROLL
+          for (int k = 0; k < K; k++)
+            weight[k] = load_lanes(w + k * walk.weight_tap + channel * walk.channels, lanes);
+          const vi source = group.sources + static_cast<std::int32_t>(channel);
+          for_each_apart<columns>(
+              in, walk.apart, [&](int i, const float* p) __attribute__((always_inline)) {
+                if (Edge && (i < inside.begin || i >= inside.end)) return;
+                const vf read = load_lanes(p, lanes_in);
+                const vf v = Wide ? permute(read, source) : read;
+                TENON_UNROLL
+                for (int k = 0; k < K; k++) {
+                  if ((i - k) % S == 0 && i >= k && (i - k) / S < strip) sum[0][(i - k) / S] += v * weight[k];
+                }
+              });
+        }
       }
     }
   }
@@ -191,12 +220,13 @@ TENON_INLINE void run_vector(const ConvAxis& w_axis, const Walk& walk, const Act
       });
 }
 
-template <int K, int S, bool Edge>
+template <int K, int S, bool Edge, bool Wide>
 __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run, const Strip& part) {
   constexpr int strip = strip_of(K);
   constexpr int columns = (strip - 1) * S + K;
   const Epilogue& e = run.epilogue;
   const Activation activation = e.activation;
+  const Group group = part.group;
   Walk walk = walk_of<K>(s, run, part);
   if constexpr (Edge && K > 1) {
     const Range inside = columns_inside(walk.first, 1, (part.pixels - 1) * S + K, s.w.in);
@@ -208,12 +238,12 @@ __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run,
   const long c_end = part.c_end;
   long c = part.c;
   for (; c + VL <= c_end; c += VL) {
-    if (part.fetches) fetch_next_row<strip, columns>(s, run, part, walk.apart, c);
-    run_vector<K, S, Edge>(w, walk, activation, pixels, c, VL);
+    if (part.fetches) fetch_next_row<strip, columns>(s, run, part, walk.apart, c, group.source(c));
+    run_vector<K, S, Edge, Wide>(w, walk, group, activation, pixels, c, VL);
   }
   if (c < c_end) {
-    if (part.fetches) fetch_next_row<strip, columns>(s, run, part, walk.apart, c);
-    run_vector<K, S, Edge>(w, walk, activation, pixels, c, static_cast<int>(c_end - c));
+    if (part.fetches) fetch_next_row<strip, columns>(s, run, part, walk.apart, c, group.source(c));
+    run_vector<K, S, Edge, Wide>(w, walk, group, activation, pixels, c, static_cast<int>(c_end - c));
   }
   if (!leaves_rows(e.activation, e.added)) return;
   long out_row[strip], added_row[strip];
@@ -232,46 +262,49 @@ struct StripKernel {
   void (*run)(const ConvShape&, const ConvRun&, const Strip&);
   int pixels;
 };
-template <int K, int S, bool Edge>
-constexpr StripKernel strips{run_strip<K, S, Edge>, strip_of(K)};
-template <bool Edge>
+template <int K, int S, bool Edge, bool Wide>
+constexpr StripKernel strips{run_strip<K, S, Edge, Wide>, strip_of(K)};
+// Taps of a kernel row that are taken at once.
+long taps_at_once(const ConvAxis& w) {
+  const bool all = w.dilation == 1 && w.stride <= 2 && w.kernel % 2 == 1 && w.kernel <= 9;
+  return all ? w.kernel : 1;
+}
+template <int S, bool Edge, bool Wide>
+StripKernel strip_kernel(long taps) {
+  switch (taps) {
+    case 3: return strips<3, S, Edge, Wide>;
+    case 5: return strips<5, S, Edge, Wide>;
+    case 7: return strips<7, S, Edge, Wide>;
+    case 9: return strips<9, S, Edge, Wide>;
+    default: return strips<1, 1, Edge, Wide>;
+  }
+}
+template <bool Edge, bool Wide>
 StripKernel strip_kernel(const ConvAxis& w) {
-  if (w.dilation == 1 && w.stride == 1) {
-    switch (w.kernel) {
-      case 3: return strips<3, 1, Edge>;
-      case 5: return strips<5, 1, Edge>;
-      case 7: return strips<7, 1, Edge>;
-      case 9: return strips<9, 1, Edge>;
-      default: break;
-    }
-  }
-  if (w.dilation == 1 && w.stride == 2) {
-    switch (w.kernel) {
-      case 3: return strips<3, 2, Edge>;
-      case 5: return strips<5, 2, Edge>;
-      case 7: return strips<7, 2, Edge>;
-      case 9: return strips<9, 2, Edge>;
-      default: break;
-    }
-  }
-  return strips<1, 1, Edge>;
+  const long taps = taps_at_once(w);
+  return w.stride == 2 ? strip_kernel<2, Edge, Wide>(taps) : strip_kernel<1, Edge, Wide>(taps);
+}
+template <bool Edge>
+StripKernel strip_kernel(const ConvAxis& w, const Group& group) {
+  return group.is_one_channel() ? strip_kernel<Edge, false>(w) : strip_kernel<Edge, true>(w);
 }
 
 // Output rows [begin, end) of one plane, of which there are few.
 void band_of_rows(const ConvShape& s, const ConvRun& run, long begin, long end) {
   const long out_h = s.out(s.h);
   const long out_w = s.out(s.w);
-  const StripKernel inner = strip_kernel<false>(s.w), edge = strip_kernel<true>(s.w);
+  const Group group(s);
+  const StripKernel inner = strip_kernel<false>(s.w, group), edge = strip_kernel<true>(s.w, group);
   const int strip = inner.pixels;
   const long plane = begin / out_h;
-  Strip part{};
+  Strip part{.group = group};
   part.in = run.in + plane / s.out(s.d) * s.in_pixels() * run.in_stride;
   part.z = plane % s.out(s.d) * s.d.stride - s.d.pad_before;
   part.taps_z = taps_inside(part.z, s.d);
   const bool is_far = s.in_pixels() * s.Cin + s.out_pixels() * s.Cout > far_floats;
-  for (long c = 0; c < s.Cin; c += block_channels) {
+  for (long c = 0; c < s.Cout; c += block_channels) {
     part.c = c;
-    part.c_end = smaller(s.Cin, c + block_channels);
+    part.c_end = smaller(s.Cout, c + block_channels);
     for (long x = 0; x < out_w; x += strip) {
       part.x = x;
       part.pixels = static_cast<int>(smaller(strip, out_w - x));
@@ -291,7 +324,19 @@ void band_of_rows(const ConvShape& s, const ConvRun& run, long begin, long end) 
 
 }  // namespace
 
-void depthwise_rows(const ConvShape& s, const ConvRun& run, long row_begin, long row_end) {
+bool runs_narrow_groups(const ConvShape& s) {
+  const bool permutes_in_one_instruction = VL >= 8;
+  const long in = s.Cin / s.groups, out = s.Cout / s.groups;
+  return permutes_in_one_instruction && s.groups > 1 && in >= 1 && in <= out && out <= VL && VL % out == 0;
+}
+
+double narrow_groups_cost(const ConvShape& s) {
+  const long taps = taps_at_once(s.w);
+  const double permutations = taps == 1 ? 1 : static_cast<double>(s.w.stride) / static_cast<double>(taps);
+  return s.flops() * (1 + 3 * permutations);
+}
+
+void narrow_group_rows(const ConvShape& s, const ConvRun& run, long row_begin, long row_end) {
   const long out_h = s.out(s.h);
   const long out_w = s.out(s.w);
   for (long begin = row_begin; begin < row_end;) {
@@ -300,7 +345,7 @@ void depthwise_rows(const ConvShape& s, const ConvRun& run, long row_begin, long
     band_of_rows(s, run, begin, end);
     if (run.epilogue.hook) {
       run.epilogue.hook(run.epilogue.context, run.out + begin * out_w * run.out_stride, run.out_stride,
-                        begin * out_w, (end - begin) * out_w, 0, s.Cin);
+                        begin * out_w, (end - begin) * out_w, 0, s.Cout);
     }
     begin = end;
   }
