@@ -6,6 +6,7 @@
 #include "ir/ops/bits.h"
 #include "ir/ops/complex.h"
 #include "ir/ops/control.h"
+#include "ir/ops/interpolate.h"
 #include "ir/ops/shape.h"
 #include "runtime/complex_parts.h"
 #include "runtime/rows_apart.h"
@@ -298,7 +299,7 @@ std::optional<bool> BufferAssignment::known_channels_last(const Value* value) co
 bool BufferAssignment::made_channels_last(const Value* value) {
   const auto keeps_axes = [](const Node& node) {
     return node.op().info().op_kind != OpKind::reference || node.is<Fused>() || node.is<Concat>() ||
-           node.is<Pad>() || node.is<Slice>();
+           node.is<Pad>() || node.is<Slice>() || node.is<Interpolate>();
   };
   std::vector<const Value*> open = {value};
   while (!open.empty()) {

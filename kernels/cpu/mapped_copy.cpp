@@ -18,7 +18,8 @@ bool is_dense(const std::vector<long>& offsets) {
 
 }  // namespace
 
-MappedCopy::MappedCopy(std::size_t element_size, std::vector<std::vector<long>> offsets, const void* fill)
+MappedCopy::MappedCopy(std::size_t element_size, std::vector<std::vector<long>> offsets, const void* fill,
+                       long row)
     : size_(element_size), offsets_(std::move(offsets)) {
   TENON_CHECK(!offsets_.empty());
   // What moves together is a block, if all other offsets are whole numbers of it.
@@ -29,7 +30,8 @@ MappedCopy::MappedCopy(std::size_t element_size, std::vector<std::vector<long>> 
         return std::all_of(axis.begin(), axis.end(), [&](long o) { return o == outside || o % length == 0; });
       });
   std::size_t block = 1;
-  if (offsets_.size() > 1 && is_dense(last) && fits) {
+  const bool rows_are_blocks = offsets_.size() > 1 && is_dense(last) && fits;
+  if (rows_are_blocks) {
     block = last.size();
     offsets_.pop_back();
     for (auto& axis : offsets_)
@@ -37,11 +39,14 @@ MappedCopy::MappedCopy(std::size_t element_size, std::vector<std::vector<long>> 
         if (o != outside) o /= length;
   }
   size_ *= block;
+  const long row_bytes = row * static_cast<long>(element_size);
+  step_ = rows_are_blocks ? row_bytes : static_cast<long>(size_);
   for (std::size_t i = 0; i < block; ++i) {
     const auto* const from = static_cast<const std::byte*>(fill);
     fill_.insert(fill_.end(), from, from + element_size);
   }
   line_ = std::move(offsets_.back());
+  line_step_ = rows_are_blocks ? static_cast<long>(line_.size()) * step_ : row_bytes;
   offsets_.pop_back();
   if (offsets_.empty()) offsets_.push_back({0});
   nowhere_.assign(offsets_.back().size(), outside);
@@ -117,7 +122,7 @@ void MappedCopy::copy_blocks(const std::byte* source, std::byte* target, const l
     for (const long place : line_) {
       const bool is_filled = place == outside || offsets[r] == outside;
       std::memcpy(target, is_filled ? fill_.data() : source + offsets[r] + place * size, size_);
-      target += size;
+      target += step_;
     }
 }
 
@@ -126,7 +131,8 @@ void MappedCopy::run(const void* source, void* target, ThreadPool& pool) const {
   constexpr long bytes_of_chunk = 1 << 16;
   const auto bytes = static_cast<long>(line_.size() * size_);
   const long per_chunk = std::max(1L, bytes_of_chunk / bytes);
-  const bool has_kernel = size_ == 1 || size_ == 2 || size_ == 4 || size_ == 8;
+  const bool has_kernel =
+      step_ == static_cast<long>(size_) && (size_ == 1 || size_ == 2 || size_ == 4 || size_ == 8);
   const MappedLine line{.size = size_,
                         .places = line_.data(),
                         .length = static_cast<long>(line_.size()),
@@ -139,11 +145,13 @@ void MappedCopy::run(const void* source, void* target, ThreadPool& pool) const {
     const long first = chunk * per_chunk, last = std::min(rows_, first + per_chunk);
     for_runs(first, last, [&](long row, long outer, const long* offsets, long count) {
       const std::byte* const from = static_cast<const std::byte*>(source) + (outer == outside ? 0 : outer);
-      std::byte* const to = static_cast<std::byte*>(target) + row * bytes;
-      if (has_kernel)
+      std::byte* const to = static_cast<std::byte*>(target) + row * line_step_;
+      if (!has_kernel)
+        copy_blocks(from, to, offsets, count);
+      else if (line_step_ == bytes)
         copy_mapped_rows(line, from, offsets, count, to);
       else
-        copy_blocks(from, to, offsets, count);
+        for (long r = 0; r < count; ++r) copy_mapped_rows(line, from, offsets + r, 1, to + r * line_step_);
     });
   });
 }

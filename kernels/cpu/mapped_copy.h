@@ -11,15 +11,15 @@
 
 namespace tenon::cpu {
 
-/// target[i0][i1]... = source[offsets[0][i0] + offsets[1][i1] + ...] of a dense target, or the fill value
-/// where one of the offsets is `outside`. Planned once.
+/// target[i0][i1]... = source[offsets[0][i0] + offsets[1][i1] + ...], or the fill value where one of the
+/// offsets is `outside`. The target's rows along its last axis are dense and evenly spaced. Planned once.
 class MappedCopy {
  public:
   static constexpr long outside = mapped_outside;
 
   /// Offsets count elements of element_size bytes; an axis' offsets are as many as it is long. `fill` points
-  /// to an element, which is copied.
-  MappedCopy(std::size_t element_size, std::vector<std::vector<long>> offsets, const void* fill);
+  /// to an element, which is copied. `row` is the distance between the target's rows in elements.
+  MappedCopy(std::size_t element_size, std::vector<std::vector<long>> offsets, const void* fill, long row);
 
   /// Source and target must not overlap. Allocates nothing.
   void run(const void* source, void* target, ThreadPool& pool) const;
@@ -34,6 +34,8 @@ class MappedCopy {
   void copy_blocks(const std::byte* source, std::byte* target, const long* offsets, long rows) const;
 
   std::size_t size_;                        // of a block of elements that stay together
+  long step_;                               // between blocks of the target, in bytes
+  long line_step_;                          // between its lines
   std::vector<std::vector<long>> offsets_;  // of the axes before the last, in bytes
   std::vector<long> line_;                  // of the last axis, in blocks
   MappedRun run_;                           // of it, where it is most of it

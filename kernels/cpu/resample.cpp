@@ -25,9 +25,15 @@ void resample_row(const AlongRow<double>& axis, const double* row, double* to) {
 
 constexpr long alignment = 16;  // numbers
 
+// Numbers of a row, and of gaps between its pixels.
+template <class T>
+long width_in(const Resample<T>& r) {
+  return (r.axes.back().in - 1) * r.in.pixel + r.inner;
+}
+
 template <class T>
 long row_size(const Resample<T>& r) {
-  return (r.axes.back().in * r.inner + alignment - 1) / alignment * alignment;
+  return (width_in(r) + alignment - 1) / alignment * alignment;
 }
 
 /// The rows of one image that a row of the result is made of.
@@ -55,19 +61,26 @@ template <class T>
 void resample(const Resample<T>& r, const T* x, T* y, std::byte* scratch, ThreadPool& pool) {
   const ResampleAxis<T>& last = r.axes.back();
   const std::size_t outer = r.axes.size() - 1;
-  const long width_in = last.in * r.inner, width_out = last.out * r.inner, sums = sums_of(r);
+  const long numbers_of_row = last.out * r.inner, sums = sums_of(r);
   long rows_in = 1, rows_out = 1;
   for (std::size_t d = 0; d < outer; ++d) rows_in *= r.axes[d].in, rows_out *= r.axes[d].out;
-  const AlongRow<T> along{last.out, last.taps, r.inner, last.places.data(), last.weights.data()};
+  const AlongRow<T> along{.out = last.out,
+                          .taps = last.taps,
+                          .inner = r.inner,
+                          .in_pixel = r.in.pixel,
+                          .out_pixel = r.out.pixel,
+                          .places = last.places.data(),
+                          .weights = last.weights.data()};
   constexpr long numbers_of_chunk = 1 << 14;
-  const long rows = r.images * rows_out, per_chunk = std::max(1L, numbers_of_chunk / std::max(1L, width_out));
+  const long rows = r.images * rows_out,
+             per_chunk = std::max(1L, numbers_of_chunk / std::max(1L, numbers_of_row));
   pool.parallel_for((rows + per_chunk - 1) / per_chunk, [&](long chunk, int thread) {
     std::byte* const own = scratch + (thread_bytes(r) + 63) / 64 * 64 * static_cast<std::size_t>(thread);
     auto* const sum = reinterpret_cast<T*>(own);
     auto* const from = reinterpret_cast<const T**>(sum + row_size(r));
     auto* const weights = reinterpret_cast<T*>(from + sums);
     for (long row = chunk * per_chunk; row < std::min(rows, (chunk + 1) * per_chunk); ++row) {
-      const T* const image = x + row / rows_out * rows_in * width_in;
+      const T* const image = x + row / rows_out * rows_in * r.in.row;
       for (long s = 0; s < sums; ++s) {
         long place = 0, extent = 1, rest = row % rows_out, tap = s;
         T weight = 1;
@@ -80,11 +93,11 @@ void resample(const Resample<T>& r, const T* x, T* y, std::byte* scratch, Thread
           tap /= a.taps;
           rest /= a.out;
         }
-        from[s] = image + place * width_in;
+        from[s] = image + place * r.in.row;
         weights[s] = weight;
       }
-      if (outer > 0) sum_rows(from, weights, sums, sum, width_in);
-      resample_row(along, outer > 0 ? sum : image, y + row * width_out);
+      if (outer > 0) sum_rows(from, weights, sums, sum, width_in(r));
+      resample_row(along, outer > 0 ? sum : image, y + row * r.out.row);
     }
   });
 }

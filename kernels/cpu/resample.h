@@ -16,12 +16,19 @@ struct ResampleAxis {
   std::vector<T> weights;            // [taps][out]
 };
 
-/// Dense images [images, axes..., inner] of T, float or double: a result is the sum over all axes' taps.
+/// Where pixels lie, in elements.
+struct PixelStrides {
+  long pixel;  // between those of a row; their elements are dense
+  long row;    // between rows, which are evenly spaced over all images
+};
+
+/// Images [images, axes..., inner] of T, float or double: a result is the sum over all axes' taps.
 /// Channels-last images have channels as `inner`; others have channels among the images.
 template <class T>
 struct Resample {
   long images = 1, inner = 1;
   std::vector<ResampleAxis<T>> axes;  // the last one moves fastest; one at least
+  PixelStrides in, out;
 };
 
 template <class T>

@@ -91,19 +91,21 @@ static void sum_rows(const T* const* rows, const T* weights, long sums, T* to, l
 
 template <class T>
 static void resample_row(const AlongRow<T>& a, const T* row, T* to) {
-  if (a.inner == 1 && a.taps == 2) return along_few<2>(a, row, to);
-  if (a.inner == 1 && a.taps == 4) return along_few<4>(a, row, to);
-  if (a.inner == 1) return along_pixels(a, row, to);
+  if (a.in_pixel == 1 && a.out_pixel == 1) {
+    if (a.taps == 2) return along_few<2>(a, row, to);
+    if (a.taps == 4) return along_few<4>(a, row, to);
+    return along_pixels(a, row, to);
+  }
   for (long x = 0; x < a.out; x++) {
     const T* rows[8];
     T weights[8];
     for (long first = 0; first < a.taps; first += 4) {
       const long sums = a.taps - first < 4 ? a.taps - first : 4;
       for (long t = 0; t < sums; t++) {
-        rows[t] = row + a.places[(first + t) * a.out + x] * a.inner;
+        rows[t] = row + a.places[(first + t) * a.out + x] * a.in_pixel;
         weights[t] = a.weights[(first + t) * a.out + x];
       }
-      T* const pixel = to + x * a.inner;
+      T* const pixel = to + x * a.out_pixel;
       if (first > 0) {
         for (long t = 0; t < sums; t++) sum_some<1>(rows + t, weights + t, pixel, a.inner, true);
       } else {

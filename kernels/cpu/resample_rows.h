@@ -15,6 +15,7 @@ TENON_PER_ISA(SumRows<double>, sum_rows_f64, sum_rows_f64)
 template <class T>
 struct AlongRow {
   long out, taps, inner;
+  long in_pixel, out_pixel;  // numbers from one pixel to the next
   const std::int32_t* places;
   const T* weights;
 };

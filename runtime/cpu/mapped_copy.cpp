@@ -49,8 +49,7 @@ void emit_mapped(Planner& planner, const Group& group) {
   const Order order = is_channels_last(x) || planner.assignment().read_channels_last(node.output())
                           ? channels_last(x.rank())
                           : row_major(x.rank());
-  const PlannedTensor y = planner.assignment().assign(
-      node.output(), order, [&](const PlannedTensor& t) { return t.permute(order).is_contiguous(); });
+  const PlannedTensor y = planner.assignment().assign_rows(node.output(), order);
   const std::vector<std::size_t> axes = *mapped_axes(node);
   const AxisMaps maps = axis_maps(node);
   std::vector<std::vector<long>> offsets;
@@ -62,8 +61,8 @@ void emit_mapped(Planner& planner, const Group& group) {
     offsets.push_back(offsets_of(map, x.strides()[at]));
   }
   const Tensor fill = Tensor::scalar(x.dtype(), maps.fill);
-  auto step =
-      std::make_unique<MappedCopyStep>(cpu::MappedCopy(size_of(x.dtype()), std::move(offsets), fill.bytes()));
+  auto step = std::make_unique<MappedCopyStep>(
+      cpu::MappedCopy(size_of(x.dtype()), std::move(offsets), fill.bytes(), *row_stride(y, order)));
   step->x = x.address();
   step->y = y.address();
   planner.emit(std::move(step), node, {x}, {y});
@@ -111,7 +110,7 @@ void emit_slices(Planner& planner, const Group& group, const GatherCall& call, c
       cpu::MappedCopy(size_of(x.dtype()),
                       {offsets_of(every_place(call.outer), strides[0]), offsets_of(places, strides[1]),
                        offsets_of(every_place(call.row), 1)},
-                      fill.bytes()));
+                      fill.bytes(), call.row));
   step->x = x.address();
   step->y = y.address();
   planner.emit(std::move(step), group.node(), {x}, {y});

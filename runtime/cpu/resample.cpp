@@ -50,11 +50,21 @@ void emit_resample(Planner& planner, const Group& group) {
   const Strided& at = planner.assignment().layout(node.input());
   const bool last = is_channels_last(at) || planner.assignment().read_channels_last(node.output());
   const Order order = last ? channels_last(at.rank()) : row_major(at.rank());
-  const PlannedTensor x = planner.dense(node.input(), order);
-  const PlannedTensor y = planner.assignment().assign(
-      node.output(), order, [&](const PlannedTensor& t) { return t.permute(order).is_contiguous(); });
+  const PlannedTensor x = planner.copied(node.input(), order, [&](const PlannedTensor& t) {
+    const auto row = row_stride(t, order);  // sums of rows take gaps along
+    return row && 4 * *row <= 5 * t.shape()[static_cast<std::size_t>(order.back())];
+  });
+  const PlannedTensor y = planner.assignment().assign_rows(node.output(), order);
   const std::int64_t channels = x.shape()[1];
-  cpu::Resample<T> resample{.images = x.shape()[0] * (last ? 1 : channels), .inner = last ? channels : 1};
+  const auto strides = [&](const PlannedTensor& t) -> cpu::PixelStrides {
+    const std::int64_t row = *row_stride(t, order);
+    return last ? cpu::PixelStrides{row, row * t.shape().back()} : cpu::PixelStrides{1, row};
+  };
+  cpu::Resample<T> resample{.images = x.shape()[0] * (last ? 1 : channels),
+                            .inner = last ? channels : 1,
+                            .axes = {},
+                            .in = strides(x),
+                            .out = strides(y)};
   for (std::size_t axis = 2; axis < x.rank(); ++axis)
     resample.axes.push_back(axis_of<T>(node, axis - 2, x.shape()[axis], y.shape()[axis]));
   auto step = std::make_unique<ResampleStep<T>>(std::move(resample), planner.threads());

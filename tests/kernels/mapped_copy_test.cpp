@@ -1,6 +1,7 @@
 // Copies by tables read what each axis names, whatever the pieces that lines fall into.
 #include "kernels/cpu/mapped_copy.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -17,15 +18,16 @@ TENON_EVERY_ISA(MappedCopies);
 using Offsets = std::vector<std::vector<long>>;
 
 template <class T>
-void check(const Offsets& offsets, long source_size) {
+void check(const Offsets& offsets, long source_size, long gap) {
   std::vector<T> source(static_cast<std::size_t>(source_size));
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<T>(i + 1);
   const T fill = static_cast<T>(99);
   std::size_t count = 1;
   for (const auto& axis : offsets) count *= axis.size();
-  std::vector<T> target(count + 1, static_cast<T>(55));
+  const std::size_t line = offsets.back().size(), row = line + static_cast<std::size_t>(gap);
+  std::vector<T> target(line == 0 ? 1 : count / line * row + 1, static_cast<T>(55));
   static ThreadPool pool(2);
-  MappedCopy(sizeof(T), offsets, &fill).run(source.data(), target.data(), pool);
+  MappedCopy(sizeof(T), offsets, &fill, static_cast<long>(row)).run(source.data(), target.data(), pool);
   ASSERT_EQ(target.back(), static_cast<T>(55)) << "written behind the target";
   for (std::size_t i = 0; i < count; ++i) {
     long offset = 0;
@@ -36,8 +38,17 @@ void check(const Offsets& offsets, long source_size) {
       is_outside |= own == MappedCopy::outside;
       offset += is_outside ? 0 : own;
     }
-    ASSERT_EQ(target[i], is_outside ? fill : source[static_cast<std::size_t>(offset)]) << i;
+    T& got = target[i / line * row + i % line];
+    ASSERT_EQ(got, is_outside ? fill : source[static_cast<std::size_t>(offset)]) << i;
+    got = static_cast<T>(55);
   }
+  ASSERT_EQ(std::count(target.begin(), target.end(), static_cast<T>(55)), target.size())
+      << "written between the rows";
+}
+
+template <class T>
+void check(const Offsets& offsets, long source_size) {
+  for (const long gap : {0, 5}) check<T>(offsets, source_size, gap);
 }
 
 void check_every_size(const Offsets& offsets, long source_size) {

@@ -1,6 +1,8 @@
-// Resized images are the sums of their taps, along one to three axes, channels first and last.
+// Resized images are the sums of their taps, along one to three axes, channels first and last, with and
+// without gaps between pixels and rows.
 #include "kernels/cpu/resample.h"
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -22,11 +24,21 @@ ResampleAxis<T> random_axis(long in, long out, long taps, std::mt19937& generato
   return axis;
 }
 
+/// The place of the i-th number of images whose rows have so many pixels.
+std::size_t place_of(long i, long inner, long pixels, const PixelStrides& strides) {
+  const long pixel = i / inner;
+  return static_cast<std::size_t>(pixel / pixels * strides.row + pixel % pixels * strides.pixel + i % inner);
+}
+
 template <class T>
-void check(const Resample<T>& r, std::mt19937& generator) {
+void check(Resample<T> r, long gap, std::mt19937& generator) {
   long in = r.images * r.inner, out = in;
   for (const ResampleAxis<T>& a : r.axes) in *= a.in, out *= a.out;
-  std::vector<T> x(static_cast<std::size_t>(in)), y(static_cast<std::size_t>(out + 1), T(5));
+  const long in_width = r.axes.back().in, out_width = r.axes.back().out;
+  r.in = {r.inner + gap, (r.inner + gap) * in_width + gap};
+  r.out = {r.inner + 2 * gap, (r.inner + 2 * gap) * out_width + gap};
+  std::vector<T> x(place_of(in - 1, r.inner, in_width, r.in) + 1);
+  std::vector<T> y(place_of(out - 1, r.inner, out_width, r.out) + 2, T(5));
   for (T& v : x) v = static_cast<T>(generator() % 64);
   static ThreadPool pool(2);
   std::vector<std::byte> scratch(resample_scratch_size(r, 2) + 64);
@@ -51,10 +63,18 @@ void check(const Resample<T>& r, std::mt19937& generator) {
         tap /= a.taps;
         rest /= a.out;
       }
-      want += weight * x[static_cast<std::size_t>((rest * extent + place) * r.inner + i % r.inner)];
+      want += weight * x[place_of((rest * extent + place) * r.inner + i % r.inner, r.inner, in_width, r.in)];
     }
-    ASSERT_NEAR(y[static_cast<std::size_t>(i)], want, sizeof(T) == 8 ? 1e-11 : 1e-3) << i;
+    T& got = y[place_of(i, r.inner, out_width, r.out)];
+    ASSERT_NEAR(got, want, sizeof(T) == 8 ? 1e-11 : 1e-3) << i;
+    got = T(5);
   }
+  ASSERT_EQ(std::count(y.begin(), y.end(), T(5)), y.size()) << "written beside the result";
+}
+
+template <class T>
+void check(const Resample<T>& r, std::mt19937& generator) {
+  for (const long gap : {0, 3}) check(r, gap, generator);
 }
 
 template <class T>
