@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/alignment.h"
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/peak.h"
@@ -80,6 +82,9 @@ constexpr Layer layers[] = {
     {"thin", 144, 32, 28, 1, 1, false, Activation::none},
     {"thin", 32, 192, 28, 1, 1, false, hardswish},
     {"thin", 64, 384, 14, 1, 1, false, hardswish},
+    {"thin", 32, 32, 112, 3, 2},
+    {"thin", 32, 96, 56, 3, 2},
+    {"thin", 24, 24, 56, 3, 1},
     // Linears of ViT-B/16 and BERT-large, whose rows are pixels.
     {"vit", 768, 768, 14, 1, 1, true, Activation::none},
     {"vit", 768, 2304, 14, 1, 1, false, Activation::none},
@@ -127,19 +132,30 @@ ConvShape shape_of(const Layer& l) {
   return {.Cin = l.in, .Cout = l.out, .h = axis, .w = axis, .groups = l.group > 0 ? l.in / l.group : 1};
 }
 
+// Memory as a plan has it: at the begin of a line of the cache.
+class Floats {
+ public:
+  explicit Floats(long count) : values_(static_cast<std::size_t>(count) + line, 0.5f) {}
+
+  float* data() {
+    void* at = values_.data();
+    std::size_t space = line_bytes + sizeof(float);
+    return static_cast<float*>(std::align(line_bytes, sizeof(float), at, space));
+  }
+
+ private:
+  static constexpr std::size_t line = line_bytes / sizeof(float);
+  std::vector<float> values_;
+};
+
 void run_layer(benchmark::State& state, const Layer& layer, ConvAlgorithm algorithm) {
   const ConvShape s = shape_of(layer);
   ThreadPool pool(1);
-  const auto floats = [](long n) { return std::vector<float>(static_cast<std::size_t>(n), 0.5f); };
   // Pixels a multiple of 4 KiB apart would meet in few sets of the cache; planners keep them apart.
   const long in_stride = s.Cin % 512 == 0 ? s.Cin + 16 : s.Cin;
-  const std::vector<float> in = floats(s.in_pixels() * in_stride);
-  const std::vector<float> weights = floats(s.Cin / s.groups * s.Cout * s.taps());
-  const std::vector<float> bias = floats(s.Cout);
-  const std::vector<float> residual = floats(s.out_pixels() * s.Cout);
-  std::vector<float> packed = floats(conv_packed_size(s, algorithm));
-  std::vector<float> scratch = floats(conv_scratch_size(s, algorithm, 1));
-  std::vector<float> out = floats(s.out_pixels() * s.Cout);
+  Floats in(s.in_pixels() * in_stride), weights(s.Cin / s.groups * s.Cout * s.taps()), bias(s.Cout);
+  Floats residual(s.out_pixels() * s.Cout), out(s.out_pixels() * s.Cout);
+  Floats packed(conv_packed_size(s, algorithm)), scratch(conv_scratch_size(s, algorithm, 1));
   pack_conv(s, algorithm, weights.data(), packed.data(), pool);
   const ConvRun run{.in = in.data(),
                     .in_stride = in_stride,
