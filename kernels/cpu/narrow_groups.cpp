@@ -53,7 +53,16 @@ struct Group {
   long source(long c) const { return (c >> out_bits) * in; }
 };
 
-// Pixels x .. x + pixels of one output row, in channels c .. c_end.
+// Taps of a kernel row that are taken at once.
+long taps_at_once(const ConvAxis& w) {
+  const bool strides_fit = w.stride == 1 || (w.stride == 2 && w.dilation == 1);
+  return strides_fit && w.kernel % 2 == 1 && w.kernel <= 9 ? w.kernel : 1;
+}
+
+// From a pixel of a strip to the next one: where taps are taken at once, these read the same columns.
+long pixels_apart(const ConvAxis& w) { return taps_at_once(w) > 1 ? w.dilation : 1; }
+
+// Pixels x, x + pixels_apart, ... of one output row, in channels c .. c_end.
 struct Strip {
   Group group;
   const float* in;  // of the image
@@ -90,7 +99,8 @@ template <int strip, int columns>
 TENON_INLINE void fetch_next_row(const ConvShape& s, const ConvRun& run, const Strip& part, long apart,
                                  long c, long source) {
   for_each_apart<strip>(
-      run.out + ((part.row + 1) * s.out(s.w) + part.x) * run.out_stride + c, run.out_stride,
+      run.out + ((part.row + 1) * s.out(s.w) + part.x) * run.out_stride + c,
+      pixels_apart(s.w) * run.out_stride,
       [](int, const float* p) __attribute__((always_inline)) { __builtin_prefetch(p, 1); });
   const long row = s.w.in * run.in_stride, plane = s.h.in * row;
   const long below = part.y + (s.h.kernel - 1) * s.h.dilation + 1;
@@ -146,7 +156,7 @@ Walk walk_of(const ConvShape& s, const ConvRun& run, const Strip& part) {
           .in_row = s.h.dilation * row,
           .in_step = s.w.dilation * run.in_stride,
           // A single tap reads every stride-th pixel.
-          .apart = (K == 1 ? s.w.stride : 1) * run.in_stride,
+          .apart = (K == 1 ? s.w.stride : s.w.dilation) * run.in_stride,
           .weight_plane = weight_plane,
           .weight_row = weight_row,
           .weight_tap = weight_tap,
@@ -156,9 +166,9 @@ Walk walk_of(const ConvShape& s, const ConvRun& run, const Strip& part) {
           .end = 0,
           .bias = e.bias,
           .residual = e.residual ? e.residual + out_pixel * e.residual_stride : nullptr,
-          .residual_stride = e.residual_stride,
+          .residual_stride = pixels_apart(s.w) * e.residual_stride,
           .out = run.out + out_pixel * run.out_stride,
-          .out_stride = run.out_stride};
+          .out_stride = pixels_apart(s.w) * run.out_stride};
 }
 
 // A vector of channels from c on. K taps of a kernel row are taken at once, S input pixels apart for the next
@@ -229,7 +239,7 @@ __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run,
   const Group group = part.group;
   Walk walk = walk_of<K>(s, run, part);
   if constexpr (Edge && K > 1) {
-    const Range inside = columns_inside(walk.first, 1, (part.pixels - 1) * S + K, s.w.in);
+    const Range inside = columns_inside(walk.first, s.w.dilation, (part.pixels - 1) * S + K, s.w.in);
     walk.begin = inside.begin;
     walk.end = inside.end;
   }
@@ -248,8 +258,8 @@ __attribute__((noinline)) void run_strip(const ConvShape& s, const ConvRun& run,
   if (!leaves_rows(e.activation, e.added)) return;
   long out_row[strip], added_row[strip];
   for (int i = 0; i < part.pixels; i++) {
-    out_row[i] = i * run.out_stride;
-    added_row[i] = i * e.added_stride;
+    out_row[i] = i * pixels_apart(s.w) * run.out_stride;
+    added_row[i] = i * pixels_apart(s.w) * e.added_stride;
   }
   const long out_pixel = part.row * s.out(s.w) + part.x;
   float* const out = run.out + out_pixel * run.out_stride + part.c;
@@ -264,11 +274,6 @@ struct StripKernel {
 };
 template <int K, int S, bool Edge, bool Wide>
 constexpr StripKernel strips{run_strip<K, S, Edge, Wide>, strip_of(K)};
-// Taps of a kernel row that are taken at once.
-long taps_at_once(const ConvAxis& w) {
-  const bool all = w.dilation == 1 && w.stride <= 2 && w.kernel % 2 == 1 && w.kernel <= 9;
-  return all ? w.kernel : 1;
-}
 template <int S, bool Edge, bool Wide>
 StripKernel strip_kernel(long taps) {
   switch (taps) {
@@ -301,15 +306,18 @@ void band_of_rows(const ConvShape& s, const ConvRun& run, long begin, long end) 
   part.in = run.in + plane / s.out(s.d) * s.in_pixels() * run.in_stride;
   part.z = plane % s.out(s.d) * s.d.stride - s.d.pad_before;
   part.taps_z = taps_inside(part.z, s.d);
+  const long apart = pixels_apart(s.w);
+  const long strips = (out_w + strip * apart - 1) / (strip * apart);  // of every apart-th pixel
   const bool is_far = s.in_pixels() * s.Cin + s.out_pixels() * s.Cout > far_floats;
   for (long c = 0; c < s.Cout; c += block_channels) {
     part.c = c;
     part.c_end = smaller(s.Cout, c + block_channels);
-    for (long x = 0; x < out_w; x += strip) {
-      part.x = x;
-      part.pixels = static_cast<int>(smaller(strip, out_w - x));
+    for (long i = 0; i < apart * strips; i++) {
+      const long x = part.x = i / strips + i % strips * strip * apart;
+      if (x >= out_w) continue;
+      part.pixels = static_cast<int>(smaller(strip, (out_w - x + apart - 1) / apart));
       const long first = x * s.w.stride - s.w.pad_before;
-      const long last = first + (strip - 1) * s.w.stride + (s.w.kernel - 1) * s.w.dilation;
+      const long last = first + (strip - 1) * apart * s.w.stride + (s.w.kernel - 1) * s.w.dilation;
       const bool inside = part.pixels == strip && first >= 0 && last < s.w.in;
       const auto run_strip = (inside ? inner : edge).run;
       for (part.row = begin; part.row < end; part.row++) {

@@ -336,6 +336,9 @@ TEST_P(ConvTest, Depthwise) {
   expect_right({.Cin = 4, .Cout = 4, .h = axis(9, 4, 3, 1), .w = axis(50, 11, 3, 5), .groups = 4});
   expect_right({.Cin = 8, .Cout = 8, .h = axis(7, 3, 1, 3, 3), .w = axis(20, 3, 1, 3, 3), .groups = 8});
   expect_right({.Cin = 8, .Cout = 8, .h = axis(2, 5, 1, 4), .w = axis(2, 5, 1, 4), .groups = 8});
+  for (const long each : {1, 4})  // more than a strip of each phase, and fewer
+    for (const long width : {60, 67, 5})
+      expect_right({.Cin = 24, .Cout = 24, .w = axis(width, 5, 1, 4, 2), .groups = 24 / each});
 }
 
 // Rows that end anywhere in a strip, whatever its length, and at either edge of it.
