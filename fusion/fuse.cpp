@@ -47,6 +47,8 @@ std::span<const Pass> pipeline() {
       join_convolutions(),
       // Spelled-out operators become one again. After folding, which may have completed a pattern.
       raise(),
+      // After linears and their biases have become one.
+      sink_resizes(),
       // Raising leaves constants to compute (a mask turned round) and transposes side by side.
       fold_constants(),
       canonicalise(),

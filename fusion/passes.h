@@ -18,6 +18,8 @@ Pass fold_affine();
 Pass join_convolutions();
 /// Spelled-out operators become the operator: fusion/rules/*.
 Pass raise();
+/// Convolutions of one pixel run before a resize that they follow, where there are fewer pixels.
+Pass sink_resizes();
 /// Products of float32 read and give the 16-bit floats that FuseOptions::precision names.
 Pass narrow_products();
 /// Weights of linears and matmuls in the bits that FuseOptions::precision names.
