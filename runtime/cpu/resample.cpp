@@ -1,6 +1,8 @@
 // Resizing, linear, cubic and antialiased, in float32 and float64.
 #include "kernels/cpu/resample.h"
 
+#include <algorithm>
+
 #include "ir/flops.h"
 #include "ir/ops/interpolate_taps.h"
 #include "runtime/cpu/step.h"
@@ -44,11 +46,19 @@ cpu::ResampleAxis<T> axis_of(const Node& node, std::size_t axis, std::int64_t in
   return a;
 }
 
+// A result of the graph lies row-major. To turn the image round before it grows moves less than after it.
+bool grows_to_result(const Node& node) {
+  const auto& uses = node.output()->uses();
+  return bytes_of(node.output()->type()) > bytes_of(node.input()->type()) &&
+         std::all_of(uses.begin(), uses.end(), [](const Use& use) { return !use.node; });
+}
+
 template <class T>
 void emit_resample(Planner& planner, const Group& group) {
   const Node& node = group.node();
   const Strided& at = planner.assignment().layout(node.input());
-  const bool last = is_channels_last(at) || planner.assignment().read_channels_last(node.output());
+  const bool last = !grows_to_result(node) &&
+                    (is_channels_last(at) || planner.assignment().read_channels_last(node.output()));
   const Order order = last ? channels_last(at.rank()) : row_major(at.rank());
   const PlannedTensor x = planner.copied(node.input(), order, [&](const PlannedTensor& t) {
     const auto row = row_stride(t, order);  // sums of rows take gaps along

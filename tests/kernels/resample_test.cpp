@@ -89,6 +89,11 @@ void check_every_number_of_axes_and_taps() {
                generator);
     }
   check<T>({.images = 3,
+            .inner = 1,
+            .axes = {random_axis<T>(2, 3, 2, generator), random_axis<T>(4, 9, 3, generator),
+                     random_axis<T>(6, 5, 2, generator)}},
+           generator);
+  check<T>({.images = 3,
             .inner = 2,
             .axes = {random_axis<T>(2, 3, 2, generator), random_axis<T>(4, 1, 2, generator),
                      random_axis<T>(1, 6, 2, generator)}},
