@@ -353,7 +353,7 @@ GPU_INLINE float attended_element(const Matrix<T>& q, const Matrix<T>& k, const 
     weights += weight;
     sum += weight * convert<float>(*v.at(v.line(column), v.depth(key)));
   }
-  return sum / weights;
+  return sum / score.total(weights, highest);
 }
 
 /// Writes a wave's rows, in chunks of OutCount elements. An element that is not finite becomes
@@ -400,18 +400,20 @@ GPU_INLINE void put_rows(const Attended<Tile>& sum, char* memory, T* out, Int st
 }
 
 /// What weights are made of (attend).
-template <class AskedFrom, class Ends, class Ask>
+template <class Total, class AskedFrom, class Ends, class Ask>
 struct Score {
   float factor;
+  Total total;
   AskedFrom asked_from;
   Ends end;
   Ask ask;
   GPU_INLINE float operator()(int query, int key, float product) const { return ask(query, key, product); }
 };
-template <class AskedFrom, class Ends, class Ask>
-GPU_INLINE Score<AskedFrom, Ends, Ask> score_of(float factor, const AskedFrom& asked_from, const Ends& end,
-                                                const Ask& ask) {
-  return {factor, asked_from, end, ask};
+template <class Total, class AskedFrom, class Ends, class Ask>
+GPU_INLINE Score<Total, AskedFrom, Ends, Ask> score_of(float factor, const Total& total,
+                                                       const AskedFrom& asked_from, const Ends& end,
+                                                       const Ask& ask) {
+  return {factor, total, asked_from, end, ask};
 }
 
 /// Makes products to scores, of the keys that there are.
@@ -444,8 +446,9 @@ struct RowChunks {
 /// Queries [first_query, first_query + Tile::queries) of one head, whose result begins at `out`.
 /// score(query, key, product), times score.factor, is the base-2 logarithm of a weight before it is
 /// normalised, -inf where there is none. It is asked of keys from score.asked_from(query) on, before which it
-/// is the product; from score.end(query) on there are none. Both grow with the query. Rows without any weight
-/// are NaN or, without nan_rows, zero.
+/// is the product; from score.end(query) on there are none. Both grow with the query. What weights are
+/// normalised by is score.total(sum, highest) of them, relative to 2^highest. Rows without any weight are NaN
+/// or, without nan_rows, zero.
 template <class Tile, class Chunks, class T, class Score>
 GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v, T* out, Int out_stride,
                        int first_query, bool nan_rows, const Score& score) {
@@ -507,7 +510,8 @@ GPU_INLINE void attend(const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& 
     float total[Unit::slots], share[Unit::slots];
 #pragma unroll
     for (int s = 0; s < Unit::slots; ++s) {
-      total[s] = over_row<Unit>(rows.sum[i][s], [](float a, float b) { return a + b; });
+      total[s] = score.total(over_row<Unit>(rows.sum[i][s], [](float a, float b) { return a + b; }),
+                             rows.reference[i][s]);
       share[s] = 1 / total[s];
     }
 #pragma unroll
