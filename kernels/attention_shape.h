@@ -11,8 +11,9 @@ struct HeadStrides {
   long row = 0;
 };
 
-/// out[b,h,i] = sum_j softmax_j(scale * <q[b,h,i], k[b,g,j]> + mask[b,h,i,j]) * v[b,g,j], g = h * kv_heads /
-/// heads.
+/// out[b,h,i] = sum_j softmax_j(capped(scale * <q[b,h,i], k[b,g,j]>) + mask[b,h,i,j]) * v[b,g,j],
+/// g = h * kv_heads / heads, capped(x) = softcap * tanh(x / softcap). With a sink the softmax has one score
+/// more, sink[h], whose share multiplies nothing.
 ///
 /// The result for a row is exact softmax over all its keys. A row all of whose keys are masked (by false or
 /// -inf) is zero, as in PyTorch's operator, unless nan_rows is set; without a mask a row of scores that are
@@ -26,6 +27,7 @@ struct AttentionShape {
   long size = 0;        // of a row of q and k
   long value_size = 0;  // of a row of v and out
   float scale = 1.0f;
+  float softcap = 0;  // 0: scores stay as they are
   bool causal = false;
   bool nan_rows = false;  // a row all of whose keys are masked is NaN
 

@@ -3,8 +3,18 @@
 #include <algorithm>
 
 #include "ir/ops/control.h"
+#include "ir/ops/custom.h"
 
 namespace tenon {
+namespace {
+
+// All operators of users are one of ours; theirs is the name that says which.
+std::string name_of(const Op& op) {
+  const auto* custom = op.as<Custom>();
+  return custom ? custom->operator_name() : std::string(op.name());
+}
+
+}  // namespace
 
 Group::Group(const Node& node) : node_(&node) {
   if (!node.is<Fused>()) {
@@ -43,7 +53,7 @@ std::string Group::ops() const {
   std::string text;
   for (const Node* member : members_) {
     if (!text.empty()) text += '+';
-    text += member->op().name();
+    text += name_of(member->op());
   }
   return text;
 }

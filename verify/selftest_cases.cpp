@@ -319,6 +319,10 @@ constexpr SelfTestRow rows[] = {
      "(%q: T[N,H,L,E], %k: T[N,H,L,E], %v: T[N,H,L,E], %m: bool[N,1,1,L]) { %1 = attention(%q, %k, %v, %m) "
      "%2 = attention(%q, %k, %v, causal=true) return %1, %2 }",
      gpu_floats, "N=1 H=1 L=2 E=4; N=2 H=3 L=70 E=32"},
+    {"attention",
+     "(%q: T[N,H,L,E], %k: T[N,H,S,E], %v: T[N,H,S,E], %m: bool[N,1,L,S], %s: T[H]) "
+     "{ %1 = attention(%q, %k, %v, %m, %s, softcap=2.0) return %1 }",
+     gpu_floats, "N=1 H=2 L=1 S=77 E=64; N=1 H=2 L=1 S=1030 E=64; N=2 H=3 L=70 S=130 E=64"},
     {"linear algebra",
      "(%x: T[B,N,N], %y: T[B,N,K]) { %1 = permute(%x, axes=[0,2,1]) %2 = matmul(%x, %1) %3 = iota(size=N) "
      "%4 = reshape(%3, shape=[N,1]) %5 = equal(%3, %4) %6 = cast(%5, to=T) %7 = add(%2, %6) "

@@ -102,9 +102,10 @@ Operands attention(Call& call) {
     if (!offset) offset = length - dim_value(a.q.shape()[2], length);
   }
   restrict_places(call, a, offset);
-  const bool is_plain = call.number("softcap", 0) == 0 && !call.wants(3) && !call.has("softmax_precision");
+  const bool is_plain = !call.wants(3) && !call.has("softmax_precision");
   if (!is_plain) return written_out(call, a, present, flat);
   if (call.has("scale")) a.scale = call.number("scale", 1);
+  a.softcap = call.number("softcap", 0);
   const Ref y = a.result();
   return {flat ? without_heads(y) : y, present[0], present[1]};
 }

@@ -144,7 +144,7 @@ Operands group_query_attention(Call& call) {
   const std::int64_t window = call.integer("local_window_size", -1);
   const bool causal = call.integer("causal", 1) != 0;
   if (window == 0 || (window > 0 && !causal)) throw error("a window of {} places", window);
-  if (causal && !call.has(past_key_at) && window < 0 && !call.has(bias_at) && !a.sink && a.softcap == 0)
+  if (causal && !call.has(past_key_at) && window < 0 && !call.has(bias_at))
     a.is_causal = true;
   else if (causal)
     a.restrict_places({.causal = true, .left = window < 0 ? -1 : window - 1}, offset);

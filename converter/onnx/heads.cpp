@@ -1,7 +1,6 @@
 #include "converter/onnx/heads.h"
 
 #include <array>
-#include <cmath>
 #include <limits>
 
 #include "base/error.h"
@@ -16,31 +15,6 @@ namespace tenon::converter::onnx {
 namespace {
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
-
-double scale_of(const HeadAttention& a) {
-  if (a.scale) return *a.scale;
-  const Dim& width = a.q.shape()[3];
-  if (!width.is_known()) throw unsupported("heads of unknown width ({})", width.str());
-  return 1 / std::sqrt(static_cast<double>(width.value()));
-}
-
-/// Softmax over the scores and the sink, without the sink's share.
-Ref shares_beside_sink(const Ref& scores, const Ref& sink) {
-  const auto s = scores.shape();
-  const Ref column = expand(reshape(sink, {s[1], Dim(1), Dim(1)}), {s[0], s[1], s[2], Dim(1)});
-  return slice(softmax(concat(std::array{scores, column}, 3), 3), 3, Dim(0), s[3]);
-}
-
-/// In f32, where 16-bit floats are computed in.
-Ref written_out(const HeadAttention& a) {
-  const DType dtype = a.q.dtype(), wide = size_of(dtype) < 4 ? DType::f32 : dtype;
-  Ref scores = matmul(cast(wide, a.q), transpose(cast(wide, a.k), -1, -2)) * scale_of(a);
-  if (a.softcap > 0) scores = tanh(scores / a.softcap) * a.softcap;
-  if (a.mask.bias) scores = scores + cast(wide, a.mask.bias);
-  if (a.mask.allowed) scores = where(a.mask.allowed, scores, minus_infinity);
-  const Ref shares = a.sink ? shares_beside_sink(scores, cast(wide, a.sink)) : softmax(scores, 3);
-  return cast(dtype, matmul(shares, cast(wide, a.v)));
-}
 
 }  // namespace
 
@@ -101,10 +75,11 @@ Ref HeadAttention::result() const {
   HeadAttention a = *this;
   a.k = shared(k, q.shape()[1]);
   a.v = shared(v, q.shape()[1]);
-  if (softcap > 0 || sink) return written_out(a);
   std::vector<Ref> operands = {a.q, a.k, a.v};
   if (const Ref joined = mask.joined()) operands.push_back(joined);
-  return tenon::apply(Attention{.scale = scale, .causal = is_causal}, operands);
+  if (sink && operands.size() == 3) operands.push_back(q.literal(1, DType::boolean));
+  if (sink) operands.push_back(cast(q.dtype(), sink));
+  return tenon::apply(Attention{.scale = scale, .softcap = softcap, .causal = is_causal}, operands);
 }
 
 }  // namespace tenon::converter::onnx

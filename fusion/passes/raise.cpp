@@ -16,6 +16,7 @@ const std::vector<Rule>& raising_rules() {
       raise_hardsigmoid(),
       hardswish_of_hardsigmoid(),
       raise_softmax(),
+      softmax_of_shifted(),
       raise_layer_norm(),
       raise_rms_norm(),
       layer_norm_weight(),

@@ -1,6 +1,7 @@
 // attention(q, k, v) = softmax(q k^T * scale + mask) v, the mask added or filled in. As PyTorch decomposes
 // its own attention, queries and keys are both scaled, and rows whose keys are all masked give 0: they are
-// looked for, or, as its exporters to ONNX write it, what is no number becomes 0.
+// looked for, or, as its exporters to ONNX write it, what is no number becomes 0. Scores may be capped before
+// the mask, and stand beside a column that takes a share of nothing.
 #include "ir/ops/attention.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "ir/ops/functions.h"
 #include "ir/ops/linear.h"
 #include "ir/ops/logic.h"
+#include "ir/ops/math.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
 #include "ir/ops/softmax.h"
@@ -28,13 +30,21 @@ Ref swap_last_two(const Ref& x) {
   return permute(x, axes);
 }
 
-std::vector<Pattern> spellings() {
-  const Pattern q = hole("q"), kt = hole("kt"), v = hole("v"), scale = number("scale");
-  const Pattern mask = hole("mask"), kept = hole("kept"), dropped = hole("dropped"), low = number("low");
+std::vector<Pattern> spellings_of_scores() {
+  const Pattern q = hole("q"), kt = hole("kt"), scale = number("scale");
   const Pattern scores = op<MatMul>(q, kt), scaled_twice = op<MatMul>(q * scale, kt * number("key_scale"));
+  std::vector<Pattern> all = {scaled_twice, op<MatMul>(q * scale, kt), op<MatMul>(q, kt * scale),
+                              scores * scale, scores};
+  for (std::size_t i = 0, plain = all.size(); i < plain; ++i)
+    all.push_back(op<Tanh>(all[i] * number("cap_scale")) * number("softcap"));
+  return all;
+}
+
+std::vector<Pattern> spellings() {
+  const Pattern v = hole("v"), mask = hole("mask"), kept = hole("kept"), dropped = hole("dropped"),
+                low = number("low");
   std::vector<Pattern> all;
-  for (const Pattern& s :
-       {scaled_twice, op<MatMul>(q * scale, kt), op<MatMul>(q, kt * scale), scores * scale, scores})
+  for (const Pattern& s : spellings_of_scores())
     for (const Pattern& masked : {s + mask, op<Where>(dropped, low, s), op<Where>(kept, s, low), s}) {
       const Pattern seen = op<NotEqual>(masked, -std::numeric_limits<double>::infinity());
       const Pattern empty = op<LogicalNot>(op<Any>(seen));
@@ -42,6 +52,7 @@ std::vector<Pattern> spellings() {
       const Pattern shares = op<Softmax>(masked);
       all.push_back(op<MatMul>(op<Where>(empty, 0.0, shares), v));
       all.push_back(op<MatMul>(op<Where>(op<IsNan>(shares), 0.0, shares), v));
+      all.push_back(op<MatMul>(op<Slice>(op<Softmax>(op<Concat>(masked, hole("column")))), v));
     }
   return all;
 }
@@ -56,8 +67,9 @@ bool is_own_scale(double scale, const Dim& size) {
 
 /// The factor of the scores; nullopt when it is attention's own.
 std::optional<double> scale_of(const Match& m) {
-  const double scale =
-      (m.has("scale") ? m.number("scale") : 1) * (m.has("key_scale") ? m.number("key_scale") : 1);
+  double scale = 1;
+  for (const char* factor : {"scale", "key_scale", "cap_scale", "softcap"})
+    if (m.has(factor)) scale *= m.number(factor);
   return is_own_scale(scale, m["q"]->shape().back()) ? std::nullopt : std::optional(scale);
 }
 
@@ -78,11 +90,42 @@ bool is_causal(const Value& mask) {
   return causal;
 }
 
+std::vector<Pattern> masked_attention() {
+  const Pattern q = hole("q"), k = hole("k"), v = hole("v"), mask = hole("mask");
+  return {op<Attention>(q, k, v, mask), op<Attention>(q, k, v, mask, hole("sink"))};
+}
+std::vector<Pattern> any_attention() {
+  std::vector<Pattern> all = masked_attention();
+  all.push_back(op<Attention>(hole("q"), hole("k"), hole("v")));
+  return all;
+}
+
+/// What a hole was matched with, if it was.
+Ref matched(const Match& m, const char* hole, const InsertionPoint& point) {
+  return m.has(hole) ? Ref(m[hole], point) : Ref();
+}
+
+/// The mask and the sink may be missing. A sink stands behind a mask, of true where there is none.
+Ref attention_of(const Attention& attention, const Ref& q, const Ref& k, const Ref& v, const Ref& mask,
+                 const Ref& sink) {
+  std::vector<Ref> operands = {q, k, v};
+  if (mask) operands.push_back(mask);
+  if (sink && !mask) operands.push_back(q.literal(1, DType::boolean));
+  if (sink) operands.push_back(cast(q.dtype(), sink));
+  return tenon::apply(attention, std::span<const Ref>(operands));
+}
+
+/// The same operands, but for the mask.
+Ref masked_by(const Ref& mask, const Attention& attention, const Match& m, const InsertionPoint& point) {
+  return attention_of(attention, Ref(m["q"], point), Ref(m["k"], point), Ref(m["v"], point), mask,
+                      matched(m, "sink", point));
+}
+
 }  // namespace
 
 Rule causal_attention() {
   return {.name = "causal_attention",
-          .patterns = {op<Attention>(hole("q"), hole("k"), hole("v"), hole("mask"))},
+          .patterns = masked_attention(),
           .when =
               [](const Match& m) {
                 const Shape &mask = m["mask"]->shape(), &q = m["q"]->shape(), &k = m["k"]->shape();
@@ -91,15 +134,16 @@ Rule causal_attention() {
               },
           .build =
               [](const Match& m, const InsertionPoint& point) {
-                const Attention attention{.scale = m.op<Attention>().scale, .causal = true};
-                return apply(attention, {Ref(m["q"], point), Ref(m["k"], point), Ref(m["v"], point)});
+                Attention attention = m.op<Attention>();
+                attention.causal = true;
+                attention.nan_rows = false;
+                return masked_by({}, attention, m, point);
               }};
 }
 
 Rule attention_of_own_scale() {
-  const Pattern q = hole("q"), k = hole("k"), v = hole("v");
   return {.name = "attention_of_own_scale",
-          .patterns = {op<Attention>(q, k, v), op<Attention>(q, k, v, hole("mask"))},
+          .patterns = any_attention(),
           .when =
               [](const Match& m) {
                 const auto scale = m.op<Attention>().scale;
@@ -109,10 +153,7 @@ Rule attention_of_own_scale() {
               [](const Match& m, const InsertionPoint& point) {
                 Attention attention = m.op<Attention>();
                 attention.scale.reset();
-                std::vector<Ref> inputs;
-                for (const char* name : {"q", "k", "v", "mask"})
-                  if (m.has(name)) inputs.emplace_back(m[name], point);
-                return tenon::apply(attention, std::span<const Ref>(inputs));
+                return masked_by(matched(m, "mask", point), attention, m, point);
               }};
 }
 
@@ -128,12 +169,11 @@ Rule attention_of_seen_keys() {
     return is(1, 0) && is(2, -std::numeric_limits<double>::infinity()) ? hides->input() : nullptr;
   };
   return {.name = "attention_of_seen_keys",
-          .patterns = {op<Attention>(hole("q"), hole("k"), hole("v"), hole("mask"))},
+          .patterns = masked_attention(),
           .when = [](const Match& m) { return seen(m) != nullptr; },
           .build =
               [](const Match& m, const InsertionPoint& point) {
-                return apply(m.op<Attention>(), {Ref(m["q"], point), Ref(m["k"], point), Ref(m["v"], point),
-                                                 Ref(seen(m), point)});
+                return masked_by(Ref(seen(m), point), m.op<Attention>(), m, point);
               }};
 }
 
@@ -248,9 +288,8 @@ Dim heads_of(const Shape& shape) { return shape.size() < 3 ? Dim(1) : shape[shap
 
 Rule attention_of_repeated_heads() {
   // Grouped queries: as PyTorch's enable_gqa, repeat_interleave and transformers' repeat_kv spell them.
-  const Pattern q = hole("q"), k = hole("k"), v = hole("v");
   return {.name = "attention_of_repeated_heads",
-          .patterns = {op<Attention>(q, k, v), op<Attention>(q, k, v, hole("mask"))},
+          .patterns = any_attention(),
           .when =
               [](const Match& m) {
                 const auto keys = repeated_heads(*m["k"]), values = repeated_heads(*m["v"]);
@@ -261,15 +300,58 @@ Rule attention_of_repeated_heads() {
               },
           .build =
               [](const Match& m, const InsertionPoint& point) {
-                std::vector<Ref> inputs = {Ref(m["q"], point)};
-                for (const char* name : {"k", "v"}) {
+                const auto heads_of_it = [&](const char* name) {
                   const auto heads = repeated_heads(*m[name]);
-                  inputs.push_back(reshape(Ref(heads->from, point), heads->shape));
-                }
-                if (m.has("mask")) inputs.emplace_back(m["mask"], point);
-                return tenon::apply(m.op<Attention>(), std::span<const Ref>(inputs));
+                  return reshape(Ref(heads->from, point), heads->shape);
+                };
+                return attention_of(m.op<Attention>(), Ref(m["q"], point), heads_of_it("k"), heads_of_it("v"),
+                                    matched(m, "mask", point), matched(m, "sink", point));
               }};
 }
+
+namespace {
+
+/// The axis of heads is the third from the end. Does nothing change along the others?
+bool is_of_heads(const Value& column) {
+  const Shape& shape = column.shape();
+  const auto heads = shape.end() - 3;
+  const auto is_one = [](const Dim& d) { return d == Dim(1); };
+  if (std::all_of(shape.begin(), heads, is_one) && std::all_of(heads + 1, shape.end(), is_one)) return true;
+  if (!column.is_constant() || !column.tensor().defined()) return false;
+  const Tensor& t = column.tensor();
+  bool same = true;
+  for_each_index(t.shape(), [&](std::span<const std::int64_t> i) {
+    Index first(i.size(), 0);
+    first[i.size() - 3] = i[i.size() - 3];
+    same = same && t.get_double(i) == t.get_double(first);
+  });
+  return same;
+}
+
+/// A score of each head that stands beside those of the keys in a column of its own; null: there is none.
+const Value* sink_column(const Match& m) {
+  const Shape& probabilities = m.find(op_info<Softmax>())->output()->shape();
+  const auto last = static_cast<std::int64_t>(probabilities.size()) - 1;
+  const Slice& shares = m.op<Slice>();
+  const bool is_one_column =
+      last >= 2 && m.op<Concat>().axis == last && m["column"]->shape().back() == Dim(1);
+  const bool leaves_it_out = shares.axis == last && shares.start == Dim(0) && shares.step == 1 &&
+                             m.find(op_info<Slice>())->output()->shape().back() + 1 == probabilities.back();
+  if (!is_one_column || !leaves_it_out) return nullptr;
+  const Value& column = expanded(*m["column"]);
+  const bool has_heads = column.rank() >= 3 && heads_of(column.shape()) == heads_of(probabilities);
+  return has_heads && is_of_heads(column) ? &column : nullptr;
+}
+
+Ref sink_of(const Match& m, const InsertionPoint& point) {
+  Ref column(const_cast<Value*>(sink_column(m)), point);
+  const auto heads = static_cast<std::int64_t>(column.rank()) - 3;
+  for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(column.rank()); ++axis)
+    if (axis != heads) column = slice(column, axis, Dim(0), Dim(1));
+  return reshape(column, {heads_of(column.shape())});
+}
+
+}  // namespace
 
 Rule raise_attention() {
   return {.name = "attention",
@@ -279,7 +361,7 @@ Rule raise_attention() {
             if (m.op<Softmax>().axis != static_cast<std::int64_t>(probabilities->rank()) - 1)
               return "the softmax does not run over the keys";
             if (m["q"]->rank() < 3) return "queries have no batch axis";
-            if (m.find(op_info<MatMul>(), 1)->output()->shape() != probabilities->shape())
+            if (m.find(op_info<MatMul>(), 1)->output()->shape() != m.root()->input(0)->shape())
               return "the mask makes the scores larger";
             if (const Node* any = m.find(op_info<Any>()))
               if (any->as<Any>()->axes != Axes{m.op<Softmax>().axis} || !any->as<Any>()->keepdim)
@@ -290,6 +372,10 @@ Rule raise_attention() {
             if (m.find(op_info<IsNan>()) &&
                 std::none_of(masks.begin(), masks.end(), [&](auto n) { return m.has(n); }))
               return "without a mask, what is no number comes from the scores, and is put to 0 on purpose";
+            if (m.has("column") && !sink_column(m))
+              return "what stands beside the scores is no column of one score for each head";
+            if (m.has("softcap") && m.number("softcap") <= 0)
+              return "scores are not capped by a positive number";
             if (m.has("low") && m.number("low") != -std::numeric_limits<double>::infinity())
               return "the masked scores are not minus infinity";
             return {};
@@ -297,14 +383,14 @@ Rule raise_attention() {
           .build =
               [](const Match& m, const InsertionPoint& point) {
                 const bool masked = std::any_of(masks.begin(), masks.end(), [&](auto n) { return m.has(n); });
-                const bool zero_rows = m.find(op_info<Any>()) || m.find(op_info<IsNan>());
-                const Attention attention{.scale = scale_of(m), .nan_rows = masked && !zero_rows};
-                std::vector<Ref> inputs = {Ref(m["q"], point), swap_last_two(Ref(m["kt"], point)),
-                                           Ref(m["v"], point)};
-                if (m.has("mask")) inputs.emplace_back(m["mask"], point);
-                if (m.has("kept")) inputs.emplace_back(m["kept"], point);
-                if (m.has("dropped")) inputs.push_back(logical_not(Ref(m["dropped"], point)));
-                return tenon::apply(attention, std::span<const Ref>(inputs));
+                const bool zero_rows = m.find(op_info<Any>()) || m.find(op_info<IsNan>()) || m.has("column");
+                const Attention attention{.scale = scale_of(m),
+                                          .softcap = m.has("softcap") ? m.number("softcap") : 0,
+                                          .nan_rows = masked && !zero_rows};
+                Ref mask = matched(m, m.has("kept") ? "kept" : "mask", point);
+                if (m.has("dropped")) mask = logical_not(Ref(m["dropped"], point));
+                return attention_of(attention, Ref(m["q"], point), swap_last_two(Ref(m["kt"], point)),
+                                    Ref(m["v"], point), mask, m.has("column") ? sink_of(m, point) : Ref());
               }};
 }
 

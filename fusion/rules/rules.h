@@ -13,6 +13,7 @@ Rule raise_hardsigmoid();
 Rule raise_hardswish();
 Rule hardswish_of_hardsigmoid();
 Rule raise_softmax();
+Rule softmax_of_shifted();
 Rule raise_layer_norm();
 Rule raise_rms_norm();
 Rule layer_norm_weight();

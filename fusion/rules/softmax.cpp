@@ -1,4 +1,5 @@
-// softmax(x) = e / sum(e) with e = exp(x - max(x)), over one axis.
+// softmax(x) = e / sum(e) with e = exp(x - max(x)), over one axis. It subtracts the maximum by itself.
+#include "ir/ops/softmax.h"
 
 #include "fusion/rules/rules.h"
 #include "ir/ops/functions.h"
@@ -24,6 +25,20 @@ Rule raise_softmax() {
       },
       .build = [](const Match& m,
                   const InsertionPoint& point) { return softmax(Ref(m["x"], point), m.op<Sum>().axes[0]); }};
+}
+
+Rule softmax_of_shifted() {
+  const Pattern x = hole("x");
+  return {
+      .name = "softmax_of_shifted",
+      .patterns = {op<Softmax>(x - op<Amax>(x))},
+      .when =
+          [](const Match& m) {
+            const Amax& max = m.op<Amax>();
+            return max.keepdim && max.axes == Axes{m.op<Softmax>().axis};
+          },
+      .build = [](const Match& m,
+                  const InsertionPoint& point) { return softmax(Ref(m["x"], point), m.op<Softmax>().axis); }};
 }
 
 }  // namespace tenon

@@ -1,6 +1,7 @@
 // The type rule of attention and what it is made of.
 #include "ir/ops/attention.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -49,6 +50,16 @@ Ref matmul_of_heads(const Ref& a, const Ref& b) {
   return reshape(y, merged);
 }
 
+// Softmax over the scores and the sink of their head, without the sink's share.
+Ref shares_beside_sink(const Ref& scores, const Ref& sink) {
+  const auto last = static_cast<std::int64_t>(scores.rank()) - 1;
+  Shape column = scores.shape();
+  column.back() = Dim(1);
+  const Ref of_heads = expand(reshape(sink, {sink.shape()[0], Dim(1), Dim(1)}), column);
+  return slice(softmax(concat(std::array{scores, of_heads}, last), last), last, Dim(0),
+               scores.shape().back());
+}
+
 }  // namespace
 
 std::vector<Type> Attention::infer(TypeSpan in) const {
@@ -69,6 +80,11 @@ std::vector<Type> Attention::infer(TypeSpan in) const {
     if (broadcast(in[3].shape, scores) != scores)
       throw error("the mask {} does not broadcast to the scores {}", in[3].str(), str(scores));
   }
+  if (in.size() > 4) {
+    check_same_dtype("the query", q, "the sink", in[4]);
+    if (out.empty() || in[4].shape != Shape{out.back()})
+      throw error("the sink {} is not one score for each head of {}", in[4].str(), str(out));
+  }
   out.push_back(q.shape[q.rank() - 2]);
   out.push_back(v.shape.back());
   return {Type{q.dtype, std::move(out)}};
@@ -88,12 +104,14 @@ Ref Attention::weights(RefSpan in) const {
     scores = scores * (1 / std::sqrt(static_cast<double>(width.value())));
   else
     scores = scores * rsqrt(dim_value(width, scores));
+  if (softcap > 0) scores = tanh(scores * (1 / softcap)) * softcap;
   if (causal)
     scores = where(causal_mask(q.shape()[q.rank() - 2], k.shape()[k.rank() - 2], q.insertion_point()), scores,
                    minus_infinity);
   if (in.size() > 3)
     scores = is_bool(in[3].dtype()) ? where(in[3], scores, minus_infinity) : scores + working(in[3]);
   const auto last = static_cast<std::int64_t>(scores.rank()) - 1;
+  if (in.size() > 4) return shares_beside_sink(scores, working(in[4]));
   if (in.size() < 4 || nan_rows) return softmax(scores, last);
   const Ref zero = scores.literal(0);
   const Ref nothing = all(equal(scores, scores.literal(minus_infinity)), {last}, true);

@@ -21,6 +21,7 @@ struct Attention : AttentionShape {
   const std::uint8_t* bool_mask = nullptr;
   HeadStrides mask_strides;
   long mask_key_stride = 0;
+  const float* sink = nullptr;  // of each head; null: none
   /// q, k and v hold numbers of bfloat16, and the weights of v may be rounded to it: products by the CPU's
   /// instruction for its pairs, as runs_dot_of_bf16 (row_gemm.h) says that there is one.
   bool of_bf16 = false;

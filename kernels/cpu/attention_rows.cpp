@@ -116,6 +116,11 @@ void narrow_in_place(float* row, long n, long words) {
   for (long i = n; i < 2 * words; i++) halves[i] = 0;
 }
 
+/// Scores in whole vectors become softcap * tanh(score / softcap).
+void cap(float* scores, long keys, float softcap) {
+  for (long j = 0; j < keys; j += VL) store(scores + j, vtanh(load(scores + j) / softcap) * softcap);
+}
+
 /// scores += the mask of query i, for the first `keys` keys.
 void add_mask(const Attention& a, const Head& head, long i, long keys, float* scores) {
   const long offset = head.mask_offset + i * a.mask_strides.row;
@@ -129,10 +134,19 @@ void add_mask(const Attention& a, const Head& head, long i, long keys, float* sc
   }
 }
 
-float scale_if_masked(const Attention& a) {
-  const bool masked = a.float_mask || a.bool_mask;
-  return masked && !a.nan_rows ? 0.0f : __builtin_nanf("");
-}
+/// 1 / the sum of weights, which are relative to the highest score.
+struct InverseSum {
+  const float* sink;
+  float if_masked;  // all scores are -inf
+
+  InverseSum(const Attention& a, long head)
+      : sink(a.sink ? a.sink + head : nullptr),
+        if_masked((a.float_mask || a.bool_mask) && !a.nan_rows ? 0.0f : __builtin_nanf("")) {}
+  TENON_INLINE vf operator()(vf sum, vf top) const {
+    if (sink) return 1.0f / (sum + vexp(*sink - top));
+    return top == -infinity ? broadcast(if_masked) : 1.0f / sum;
+  }
+};
 
 /// The lanes of the largest of the first `keys` scores; those up to a multiple of VL become -inf.
 TENON_INLINE vf largest_lanes(float* scores, long keys) {
@@ -176,17 +190,17 @@ TENON_INLINE vf exponentials(float* scores, long keys, long depth, float top) {
   return sum[0] + sum[1];
 }
 
-/// Softmax without its division: returns 1 / sum, or `if_masked` where all scores are -inf.
-float softmax_row(float* scores, long keys, long depth, float if_masked) {
+/// Softmax without its division: returns what to multiply by.
+float softmax_row(float* scores, long keys, long depth, const InverseSum& inverse) {
   const float top = hmax(largest_lanes(scores, keys));
   const float sum = hsum(exponentials(scores, keys, depth, top));
-  return top == -infinity ? if_masked : 1.0f / sum;
+  return inverse(broadcast(sum), broadcast(top))[0];
 }
 
 /// The same of up to VL rows, whose lanes are folded together. Row i has keys(i) scores.
 template <class Keys>
-void softmax_rows(float* scores, long stride, int rows, Keys keys, long depth, float if_masked,
-                  float* inverse) {
+void softmax_rows(float* scores, long stride, int rows, Keys keys, long depth, const InverseSum& inverse,
+                  float* factors) {
   vf lanes[VL];
   const auto fold = [&](auto f) __attribute__((always_inline)) {
     transpose(lanes);
@@ -203,7 +217,7 @@ void softmax_rows(float* scores, long stride, int rows, Keys keys, long depth, f
   store(top, tops);
   for (int i = 0; i < rows; i++) lanes[i] = exponentials(scores + i * stride, keys(i), depth, top[i]);
   const vf sums = fold([](vf a, vf b) __attribute__((always_inline)) { return a + b; });
-  store_partial(inverse, tops == -infinity ? broadcast(if_masked) : 1.0f / sums, rows);
+  store_partial(factors, inverse(sums, tops), rows);
 }
 
 /// c[rows x cols] = a[rows x depth] * b (packed panels of `b_depth` rows), in whole vectors. Depths and
@@ -283,6 +297,7 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
     pack_values(a, head.v, all_keys, v);
   }
   const bool scales_behind = scales_scores(a);
+  const InverseSum inverse(a, rows.head);
   const long count = rows.end - rows.begin;
   const RowTiles tiles =
       on_unit ? RowTiles::in_lines(count, count, unit_tile_rows) : RowTiles(count, tile_rows);
@@ -301,20 +316,21 @@ void tiled(const Attention& a, const Head& head, const AttentionRows& rows, floa
       const long visible = keys_of_query(a, first + i);
       float* const row = scores + i * score_stride;
       if (scales_behind) scale_row(row, visible, a.scale, row);
+      if (a.softcap > 0) cap(row, visible, a.softcap);
       add_mask(a, head, first + i, visible, row);
     }
-    float inverse[attention_tile_rows];
+    float factors[attention_tile_rows];
     for (int i = 0; i < height; i += VL) {
       const auto visible = [&](int row) { return keys_of_query(a, first + i + row); };
       softmax_rows(scores + i * score_stride, score_stride, height - i < VL ? height - i : VL, visible, keys,
-                   scale_if_masked(a), inverse + i);
+                   inverse, factors + i);
     }
     if constexpr (OfBf16)
       for (int i = 0; i < height; i++) narrow_in_place(scores + i * score_stride, keys, words(keys));
     multiply(form, on_unit, height, scores, score_stride, words(keys), v, words(all_keys), a.value_size,
              result, out_stride);
     for (int i = 0; i < height; i++) {
-      scale_row(result + i * out_stride, a.value_size, inverse[i],
+      scale_row(result + i * out_stride, a.value_size, factors[i],
                 head.out + (first + i) * a.out_strides.row);
     }
   }
@@ -377,15 +393,16 @@ void direct(const Attention& a, const Head& head, const AttentionRows& rows, flo
       const long count = keys - j < VL ? keys - j : VL;
       store(scratch + j, dot_rows(q, head.k + j * a.k_strides.row, a.k_strides.row, count, a.size));
     }
+    if (a.softcap > 0) cap(scratch, keys, a.softcap);
     add_mask(a, head, i, keys, scratch);
-    const float inverse = softmax_row(scratch, keys, keys, scale_if_masked(a));
+    const float factor = softmax_row(scratch, keys, keys, InverseSum(a, rows.head));
     float* const out = head.out + i * a.out_strides.row;
     for (long c = 0; c < a.value_size;) {
       const long rest = a.value_size - c;
       const bool wide = rest >= vectors * VL;
       const int last = static_cast<int>(rest < VL ? rest : VL);
       const auto sum = wide ? weighted_sum<vectors> : weighted_sum<1>;
-      sum(scratch, keys, head.v + c, a.v_strides.row, inverse, last, out + c);
+      sum(scratch, keys, head.v + c, a.v_strides.row, factor, last, out + c);
       c += wide ? vectors * VL : VL;
     }
   }

@@ -94,6 +94,8 @@ Tiling choose_tiling(const AttentionProgram& p, const GpuLimits& limits) {
 // Does a head of keys and values serve several heads of queries?
 bool shares_heads(const AttentionShape& s) { return s.kv_heads != s.heads; }
 
+std::int64_t bits_of(double number) { return std::bit_cast<std::int64_t>(number); }
+
 std::vector<LoopArgument> fields(const AttentionProgram& p, const Tiling& t, std::int64_t parts) {
   const AttentionShape& s = p.shape;
   std::vector<LoopArgument> list{{"heads", s.heads},
@@ -102,7 +104,7 @@ std::vector<LoopArgument> fields(const AttentionProgram& p, const Tiling& t, std
                                  {"size", s.size},
                                  {"value_size", s.value_size},
                                  {"query_tiles", (s.queries + t.queries - 1) / t.queries},
-                                 {"scale_bits", std::bit_cast<std::int64_t>(static_cast<double>(s.scale))}};
+                                 {"scale_bits", bits_of(s.scale)}};
   const std::pair<std::string_view, HeadStrides> strides[] = {
       {"q", p.q}, {"k", p.k}, {"v", p.v}, {"out", p.out}, {"mask", p.mask_strides}};
   for (const auto& [name, at] : strides) {
@@ -113,6 +115,7 @@ std::vector<LoopArgument> fields(const AttentionProgram& p, const Tiling& t, std
   list.push_back({"mask_key", p.mask_key});
   list.push_back({"parts", parts});
   if (shares_heads(s)) list.push_back({"served", s.heads / s.kv_heads});
+  if (s.softcap > 0) list.push_back({"softcap_bits", bits_of(s.softcap)});
   return list;
 }
 
@@ -147,13 +150,15 @@ bool nan_rows(const AttentionProgram& p) { return p.shape.nan_rows || !p.mask; }
 
 // Is a score times `scale` the logarithm of its weight? Then the exponential's multiplication scales it.
 bool scales_late(const AttentionProgram& p) {
-  return p.shape.scale > 0 && std::isfinite(p.shape.scale) && (!p.mask || is_bool(*p.mask));
+  return p.shape.scale > 0 && std::isfinite(p.shape.scale) && p.shape.softcap == 0 &&
+         (!p.mask || is_bool(*p.mask));
 }
 
 // The body's `score` from a query, a key and their product.
 std::string score_text(const AttentionProgram& p, bool is_scaled) {
   std::string text =
       fmt::format("        float score = {};\n", is_scaled ? "float(product * scale)" : "product");
+  if (p.shape.softcap > 0) text += "        score = tanh_of(score / softcap) * softcap;\n";
   if (p.mask) {
     text += fmt::format("        const auto kept = mask[{}{}];\n",
                         p.mask_strides.row == 0 ? "" : "(query < a.queries ? query : 0) * a.mask_row + ",
@@ -171,13 +176,24 @@ std::string arguments_text(const AttentionProgram& p) {
   return text + "};\n";
 }
 
+std::string sink_parameter(const AttentionProgram& p) {
+  return p.has_sink ? fmt::format("const {}* sinks, ", storage(p.dtype)) : "";
+}
+
+// What weights are normalised by: their sum and, relative to 2^highest, the weight of the sink.
+std::string_view total_text(const AttentionProgram& p) {
+  return p.has_sink ? "[&](float sum, float highest) { return sum + exp2_of(sink - highest); }"
+                    : "[](float sum, float) { return sum; }";
+}
+
 std::string signature(const AttentionProgram& p, std::string_view threads, std::string_view result) {
-  const std::string mask = p.mask ? fmt::format("const {}* mask, ", storage(*p.mask)) : "";
+  const std::string others =
+      (p.mask ? fmt::format("const {}* mask, ", storage(*p.mask)) : "") + sink_parameter(p);
   return arguments_text(p) +
          fmt::format(
              "extern \"C\" __global__ void __launch_bounds__({2}) attention(const {0}* q, const {0}* k, "
              "const {0}* v, {1}{3}, const attention_arguments a) {{\n",
-             storage(p.dtype), mask, threads, result);
+             storage(p.dtype), others, threads, result);
 }
 
 // A pointer at the rows of the block's head.
@@ -185,15 +201,21 @@ std::string head_text(std::string_view name, std::string_view head = "head") {
   return fmt::format("  {0} += batch * a.{0}_batch + {1} * a.{0}_head;\n", name, head);
 }
 
-// The place of the block's `number`: `tile` among those of the head.
-constexpr std::string_view tile_text =
-    "  const Int tile = number % a.query_tiles, head_of_all = number / a.query_tiles;\n"
-    "  const Int head = head_of_all % a.heads, batch = head_of_all / a.heads;\n";
+// The place of the block's `number`: `tile` among those of the head. Scores are base-2 logarithms.
+std::string tile_text(const AttentionProgram& p) {
+  std::string text =
+      "  const Int tile = number % a.query_tiles, head_of_all = number / a.query_tiles;\n"
+      "  const Int head = head_of_all % a.heads, batch = head_of_all / a.heads;\n";
+  if (p.has_sink) text += "  const float sink = log2_weight(convert<float>(sinks[head]));\n";
+  return text;
+}
 
 // The same, and where the head's rows begin.
 std::string place_text(const AttentionProgram& p, std::string_view number) {
-  std::string text = "  const float scale = float(bits_as<double>(a.scale_bits) * 1.4426950408889634);\n" +
-                     fmt::format("  const Int number = {};\n{}", number, tile_text);
+  std::string text = "  const float scale = float(bits_as<double>(a.scale_bits) * 1.4426950408889634);\n";
+  if (p.shape.softcap > 0)
+    text += "  const float softcap = float(bits_as<double>(a.softcap_bits) * 1.4426950408889634);\n";
+  text += fmt::format("  const Int number = {};\n{}", number, tile_text(p));
   if (p.mask) text += "  mask += batch * a.mask_batch + head * a.mask_head;\n";
   text += head_text("q");
   for (const std::string_view name : {"k", "v"})
@@ -234,11 +256,11 @@ std::string text_of(const AttentionProgram& p, const Tiling& t, const MatrixUnit
              "  const Matrix<{0}> values{{v, a.value_size, int(a.keys), 1, a.v_row}};\n"
              "  attend<Tile, RowChunks<{2}, {3}, {4}, {5}>>(\n"
              "      rows, columns, values, out, a.out_row, first, {6},\n"
-             "      score_of({7}, [&](int query) {{ return {8}; }}, [&](int query) {{ return {9}; }},\n"
+             "      score_of({7}, {11}, [&](int query) {{ return {8}; }}, [&](int query) {{ return {9}; }},\n"
              "      [&](int query, int key, float product) {{\n{10}        return score;\n      }}));\n}}\n",
              storage(p.dtype), tile, count(p.q, p.q_offset), count(p.k, p.k_offset), count(p.v, p.v_offset),
              out_count, nan_rows(p), scales_late(p) ? "scale" : "1.0f", asked, end,
-             score_text(p, !scales_late(p)));
+             score_text(p, !scales_late(p)), total_text(p));
 }
 
 // What puts a number into the result's row.
@@ -257,7 +279,8 @@ std::string row_text_of(const AttentionProgram& p, std::int64_t team, bool in_pa
       in_parts ? "int(key_end * part / a.parts), int(key_end * (part + 1) / a.parts)" : "0, int(key_end)";
   const std::string finish =
       in_parts ? "put_part(parts + Int(blockIdx.x) * (a.value_size + 2), column, int(a.value_size), sum);"
-               : fmt::format("put_row(sum, column, int(a.value_size), {}, {});", nan_rows(p), store_text(p));
+               : fmt::format("put_row(sum, column, int(a.value_size), {}, {}, {});", nan_rows(p),
+                             total_text(p), store_text(p));
   return signature(p, "row_attention_threads", in_parts ? "float* parts" : type + "* out") + place +
          fmt::format(
              "  const int query = int(tile);\n"
@@ -274,13 +297,13 @@ std::string row_text_of(const AttentionProgram& p, std::int64_t team, bool in_pa
 // The kernel that joins what the blocks of a row found.
 std::string join_text_of(const AttentionProgram& p) {
   return fmt::format(
-      "extern \"C\" __global__ void __launch_bounds__({}) join(const float* parts, {}* out, "
+      "extern \"C\" __global__ void __launch_bounds__({}) join(const float* parts, {}{}* out, "
       "const attention_arguments a) {{\n"
       "  const Int number = blockIdx.x;\n{}{}"
       "  join_parts(parts + number * a.parts * (a.value_size + 2), int(a.parts), int(a.value_size), {}, "
-      "{});\n}}\n",
-      AttentionKernel::join_threads, storage(p.dtype), tile_text, head_text("out"), nan_rows(p),
-      store_text(p));
+      "{}, {});\n}}\n",
+      AttentionKernel::join_threads, sink_parameter(p), storage(p.dtype), tile_text(p), head_text("out"),
+      nan_rows(p), total_text(p), store_text(p));
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct AttentionProgram {
   std::optional<DType> mask;  // bool: keeps where true; a float is added
   HeadStrides mask_strides;
   std::int64_t mask_key = 0;
+  bool has_sink = false;
 };
 
 /// Are a head's rows so short that a block's part of them fits its memory?
@@ -38,9 +39,9 @@ struct AttentionKernel {
   static constexpr int join_threads = 128;
 };
 
-/// The kernel takes: q, k, v, the mask if there is one, the result (or its parts), and the struct of
-/// arguments; "join" takes parts, the result and the struct. The source depends on the sizes of rows, not on
-/// how many there are.
+/// The kernel takes: q, k, v, the mask and the sink if there are such, the result (or its parts), and the
+/// struct of arguments; "join" takes parts, the sink if there is one, the result and the struct. The source
+/// depends on the sizes of rows, not on how many there are.
 AttentionKernel attention_kernel(const AttentionProgram&, const GpuLimits&);
 
 }  // namespace tenon::gpu

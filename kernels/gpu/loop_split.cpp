@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "kernels/gpu/loop_centred.h"
 #include "kernels/gpu/loop_stages.h"
 
 namespace tenon::gpu {
@@ -14,6 +15,7 @@ constexpr std::int64_t long_row =
     1 << 16;  // elements; shorter ones are read by one block in some microseconds
 constexpr std::int64_t least_part = 1 << 12;  // elements of a row that are worth a block
 constexpr std::int64_t least_parts = 4;
+constexpr std::int64_t kept_part = 1 << 14;  // elements that the registers of a block hold
 
 /// A dim of a new loop: `extent` points of a dim of the old one, `scale` apart.
 struct PartDim {
@@ -57,8 +59,9 @@ std::int64_t largest_divisor(std::int64_t n, std::int64_t most) {
 }
 
 Cut best_cut(const LoopProgram& p, const GpuLimits& limits) {
+  const std::int64_t busy = limits.processors * 4 / std::max<std::int64_t>(row_count(p), 1);
   const std::int64_t wanted =
-      std::min(limits.processors * 4 / std::max<std::int64_t>(row_count(p), 1), p.row_length() / least_part);
+      std::min(std::max(busy, p.row_length() / kept_part), p.row_length() / least_part);
   Cut best;
   for (std::size_t d = kept_dims(p); d < p.shape.dims.size(); ++d) {
     if (counts_along(p, d)) continue;
@@ -70,13 +73,23 @@ Cut best_cut(const LoopProgram& p, const GpuLimits& limits) {
 
 class Splitter {
  public:
-  Splitter(const LoopProgram& program, const Cut& cut)
+  explicit Splitter(const LoopProgram& program)
       : from_(program),
-        cut_(cut),
         values_(describe(program.code, false)),
-        folded_(program.code.instructions.size(), -1) {}
+        ready_(program.code.instructions.size()),
+        folded_(program.code.instructions.size(), -1) {
+    for (Reg r = 0; r < size(); ++r) ready_[static_cast<std::size_t>(r)] = find_ready(r);
+  }
 
-  SplitLoop run() {
+  /// Do parts find what one loop would walk along the rows for once more?
+  bool saves_walks() const {
+    for (Reg r = 0; r < size(); ++r)
+      if (is_fold(r) && early_sum(r)) return true;
+    return false;
+  }
+
+  SplitLoop run(const Cut& cut) {
+    cut_ = cut;
     const int stages = last_fold() + 1;
     for (int stage = 0; stage < stages; ++stage) split_stage(stage);
     add_stores(false, all_dims());
@@ -133,10 +146,26 @@ class Splitter {
   const LoopValue& value(Reg r) const { return values_[static_cast<std::size_t>(r)]; }
 
   bool is_fold(Reg r) const { return at(r).op == LoopOp::reduce && value(r).needed; }
+  int ready(Reg r) const { return ready_[static_cast<std::size_t>(r)]; }
+  /// A sum whose parts need not wait for its center, which is found while they are joined.
+  std::optional<CentredSum> early_sum(Reg fold) const {
+    const auto sum = centred_sum(from_.code, values_, fold);
+    return sum && ready(sum->center) > ready(sum->x) ? sum : std::nullopt;
+  }
+  /// The first stage that knows a register.
+  int find_ready(Reg r) const {
+    if (at(r).op == LoopOp::reduce)
+      if (const auto sum = early_sum(r)) return ready(sum->center);
+    int last = 0;
+    for (int a = 0; a < arg_count(at(r)); ++a)
+      if (const Reg arg = at(r).args[static_cast<std::size_t>(a)]; arg >= 0)
+        last = std::max(last, ready(arg));
+    return last + (at(r).op == LoopOp::reduce);
+  }
   int last_fold() const {
     int last = -1;
     for (Reg r = 0; r < size(); ++r)
-      if (is_fold(r)) last = std::max(last, value(r).ready - 1);
+      if (is_fold(r)) last = std::max(last, ready(r) - 1);
     return last;
   }
 
@@ -144,18 +173,29 @@ class Splitter {
     const PartDims dims = partial();
     const std::size_t rows = kept_dims(from_);
     LoopProgram parts = program_over(dims, from_.code.reduced);
-    LoopProgram whole =
-        program_over(PartDims(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(rows) + 1), 1);
-    std::map<Reg, Reg> copies;
+    const PartDims of_whole(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(rows) + 1);
+    LoopProgram whole = program_over(of_whole, 1);
+    const std::int64_t length = from_.row_length() / cut_.parts;
+    std::map<Reg, Reg> copies, joined;
     for (Reg r = 0; r < size(); ++r) {
-      if (!is_fold(r) || value(r).ready - 1 != stage) continue;
+      if (!is_fold(r) || ready(r) - 1 != stage) continue;
       const DType dtype = from_.type_of(r);
-      const int of_parts = add_scratch(dtype, row_count(from_) * cut_.parts);
-      const Reg part = parts.reduce(at(r).reduce, copy(at(r).args[0], parts, dims, copies));
-      parts.store(scratch_over(of_parts, dtype, parts, rows + 1), part);
-      const Reg loaded = whole.load(scratch_over(of_parts, dtype, whole, rows + 1));
+      const auto handed_on = [&](Reg part) {
+        const int buffer = add_scratch(dtype, row_count(from_) * cut_.parts);
+        parts.store(scratch_over(buffer, dtype, parts, rows + 1), part);
+        return whole.load(scratch_over(buffer, dtype, whole, rows + 1));
+      };
+      if (const auto sum = early_sum(r)) {
+        std::vector<Reg> kept = fold_part(parts, sum->of, copy(sum->x, parts, dims, copies), length);
+        for (Reg& part : kept) part = handed_on(part);
+        const Reg center = copy(sum->center, whole, of_whole, joined);
+        joined[r] = join_parts(whole, sum->of, kept, center, length);
+      } else {
+        const Reg part = parts.reduce(at(r).reduce, copy(at(r).args[0], parts, dims, copies));
+        joined[r] = whole.reduce(at(r).reduce, handed_on(part));
+      }
       const int of_rows = add_scratch(dtype, row_count(from_));
-      whole.store(scratch_over(of_rows, dtype, whole, rows), whole.reduce(at(r).reduce, loaded));
+      whole.store(scratch_over(of_rows, dtype, whole, rows), joined[r]);
       folded_[static_cast<std::size_t>(r)] = of_rows;
     }
     result_.programs.push_back(std::move(parts));
@@ -221,8 +261,9 @@ class Splitter {
   }
 
   const LoopProgram& from_;
-  const Cut cut_;
+  Cut cut_;
   const std::vector<LoopValue> values_;
+  std::vector<int> ready_;   // for each register: the first stage that knows it
   std::vector<int> folded_;  // for each reduction: the buffer of its results
   SplitLoop result_;
 };
@@ -230,11 +271,13 @@ class Splitter {
 }  // namespace
 
 SplitLoop split_rows(const LoopProgram& program, const GpuLimits& limits) {
-  const bool leaves_idle = row_count(program) > 0 && row_count(program) * 2 <= limits.processors;
-  if (program.code.reduced == 0 || !leaves_idle || program.row_length() < long_row) return {};
+  if (program.code.reduced == 0 || row_count(program) == 0 || program.row_length() < long_row) return {};
   if (has_positions(program)) return {};
+  Splitter splitter(program);
+  const bool leaves_idle = row_count(program) * 2 <= limits.processors;
+  if (!leaves_idle && !splitter.saves_walks()) return {};
   const Cut cut = best_cut(program, limits);
-  return cut.parts >= least_parts ? Splitter(program, cut).run() : SplitLoop{};
+  return cut.parts >= least_parts ? splitter.run(cut) : SplitLoop{};
 }
 
 }  // namespace tenon::gpu

@@ -325,9 +325,7 @@ struct TileProduct {
     for_each_piece<Count, Tile, Tile::Unit::takes_apart>(
         sum, memory(),
         [&](int i, int j, Value) { return element<Value>(left, right, row + i, column + j, 0, depth); },
-        [&](const Pieces<Value, Count>& pieces) {
-          store(pieces_in(pieces, row, column, rows, columns));
-        });
+        [&](const Pieces<Value, Count>& pieces) { store(pieces_in(pieces, row, column, rows, columns)); });
   }
 };
 

@@ -100,11 +100,13 @@ GPU_INLINE float quotient_of(float value, float weights, bool nan_rows) {
   return weights == 0 && !nan_rows ? 0.0f : value / weights;
 }
 
-/// Calls store(column, value).
-template <int Count, class Store>
-GPU_INLINE void put_row(const WeightedSum<Count>& sum, int first, int columns, bool nan_rows, Store store) {
+/// Calls store(column, value). `total` as attend() has it.
+template <int Count, class Total, class Store>
+GPU_INLINE void put_row(const WeightedSum<Count>& sum, int first, int columns, bool nan_rows, Total total,
+                        Store store) {
+  const float weights = total(sum.weights, sum.highest);
   for (int e = 0; e < Count; ++e)
-    if (first + e < columns) store(first + e, quotient_of(sum.values[e], sum.weights, nan_rows));
+    if (first + e < columns) store(first + e, quotient_of(sum.values[e], weights, nan_rows));
 }
 
 /// What a block found of its keys: the highest score, the weights, the values.
@@ -118,8 +120,9 @@ GPU_INLINE void put_part(float* part, int first, int columns, const WeightedSum<
     if (first + e < columns) part[2 + first + e] = sum.values[e];
 }
 /// Calls store(column, value) for the row whose `count` parts follow each other.
-template <class Store>
-GPU_INLINE void join_parts(const float* parts, int count, int columns, bool nan_rows, Store store) {
+template <class Total, class Store>
+GPU_INLINE void join_parts(const float* parts, int count, int columns, bool nan_rows, Total total,
+                           Store store) {
   const int size = columns + 2;
   float top = float(-TENON_INFINITY);
   for (int p = 0; p < count; ++p) top = parts[p * size] > top ? parts[p * size] : top;
@@ -132,7 +135,7 @@ GPU_INLINE void join_parts(const float* parts, int count, int columns, bool nan_
       weights += part[1] * shrink;
       value += part[2 + column] * shrink;
     }
-    store(column, quotient_of(value, weights, nan_rows));
+    store(column, quotient_of(value, total(weights, top), nan_rows));
   }
 }
 

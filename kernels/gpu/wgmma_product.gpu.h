@@ -122,9 +122,7 @@ struct WarpgroupRing {
           else
             return value;
         },
-        [&](const Pieces<float, Count>& pieces) {
-          store(pieces_in(pieces, row, column, rows, columns));
-        });
+        [&](const Pieces<float, Count>& pieces) { store(pieces_in(pieces, row, column, rows, columns)); });
   }
 };
 

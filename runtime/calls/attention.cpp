@@ -28,6 +28,7 @@ std::optional<AttentionCall> AttentionCall::match(const Group& group) {
   for (const Value* operand : {call.q, call.k, call.v})
     if (operand->rank() > rank || numel(operand->shape()) == 0) return std::nullopt;
   if (node.inputs().size() > 3) call.mask = node.input(3);
+  if (node.inputs().size() > 4) call.sink = node.input(4);
   sizes.insert(sizes.begin(), 4 - rank, 1);
   const auto size_of_last = [](const Value* operand, std::size_t back) {
     return operand->shape()[operand->rank() - back].value();
@@ -41,6 +42,7 @@ std::optional<AttentionCall> AttentionCall::match(const Group& group) {
   shape.size = size_of_last(call.q, 1);
   shape.value_size = size_of_last(call.v, 1);
   shape.scale = static_cast<float>(op->scale.value_or(1 / std::sqrt(static_cast<double>(shape.size))));
+  shape.softcap = static_cast<float>(op->softcap);
   shape.causal = op->causal;
   shape.nan_rows = op->nan_rows;
   return call;
@@ -53,7 +55,7 @@ Work AttentionCall::work() const {
             .columns = shape.keys,
             .depth = shape.size,
             .arithmetic = arithmetic_of(q->dtype(), k->dtype())};
-  for (const Value* operand : {q, k, v, mask})
+  for (const Value* operand : {q, k, v, mask, sink})
     if (operand) work.bytes += bytes_of(operand->type());
   work.bytes += static_cast<double>(shape.batch * shape.heads * shape.queries * shape.value_size) *
                 static_cast<double>(size_of(v->dtype()));
@@ -87,6 +89,10 @@ PlacedAttention place_attention(Planner& planner, const Group& group, const Atte
     Index scores = sizes;
     scores.back() = call.shape.keys;
     placed.mask = as_heads(placed.reads.back().expand(scores), scores);
+  }
+  if (call.sink) {
+    placed.sink = planner.dense(call.sink);
+    placed.reads.push_back(*placed.sink);
   }
   return placed;
 }

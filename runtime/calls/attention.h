@@ -12,6 +12,7 @@ struct AttentionCall {
   const Value* k = nullptr;
   const Value* v = nullptr;
   const Value* mask = nullptr;  // null: none
+  const Value* sink = nullptr;  // null: none
   AttentionShape shape;
 
   /// nullopt where the group is no attention of four axes at most, or there is nothing to compute.
@@ -38,6 +39,7 @@ HeadStrides head_strides(const Strided& heads);
 struct PlacedAttention {
   PlannedTensor q, k, v, out;
   std::optional<PlannedTensor> mask;  // [batch, heads, queries, keys]
+  std::optional<PlannedTensor> sink;  // [heads], contiguous
   std::vector<PlannedTensor> reads;
   PlannedTensor result;
 };

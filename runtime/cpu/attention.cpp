@@ -25,11 +25,12 @@ class AttentionStep : public CpuStep {
     call.out = frame.at<float>(out);
     if (float_mask) call.float_mask = frame.at<const float>(*float_mask);
     if (bool_mask) call.bool_mask = frame.at<const std::uint8_t>(*bool_mask);
+    if (sink) call.sink = frame.at<const float>(*sink);
     cpu::attention(call, frame.scratch, frame.pool);
   }
 
   Address q, k, v, out;
-  std::optional<Address> float_mask, bool_mask;
+  std::optional<Address> float_mask, bool_mask, sink;
 
  private:
   cpu::Attention call_;
@@ -65,6 +66,7 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
   step->out = placed.out.address();
   step->float_mask = float_mask;
   step->bool_mask = bool_mask;
+  if (placed.sink) step->sink = placed.sink->address();
   step->scratch_bytes = cpu::attention_scratch_bytes(kernel, planner.threads());
   planner.emit(std::move(step), group.node(), std::move(placed.reads), {placed.result});
 }

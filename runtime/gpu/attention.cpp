@@ -28,6 +28,7 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
     program.mask_strides = head_strides(*placed.mask);
     program.mask_key = placed.mask->strides()[3];
   }
+  program.has_sink = placed.sink.has_value();
   Gpu& gpu = gpu_of(planner);
   GpuLimits limits = limits_of(gpu);
   limits.units = proven(gpu, attention_units(program.shape, program.dtype));
@@ -47,14 +48,18 @@ void emit(Planner& planner, const Group& group, const AttentionCall& call) {
                 .writes = {written}};
   if (!in_parts) return gpu::emit(planner, group.node(), std::move(attend));
   prepare(planner, std::move(attend));
+  std::vector<PlannedTensor> joined{written};
+  if (placed.sink) joined.push_back(*placed.sink);
+  std::vector<PlannedTensor> buffers_of_join = joined;
+  buffers_of_join.push_back(placed.result);
   gpu::emit(planner, group.node(),
             {"join attention",
              {kernel.source,
               "join",
               blocks_of(kernel.join_grid, AttentionKernel::join_threads),
-              {written, placed.result},
+              std::move(buffers_of_join),
               {kernel.arguments}},
-             {written},
+             std::move(joined),
              {placed.result}});
 }
 

@@ -74,51 +74,6 @@ TEST(Raise, SoftmaxAndLayerNorm) {
 )"});
 }
 
-TEST(Raise, AttentionWithScaleAndMask) {
-  expect_fused(R"(graph g(%q: f32[2,3,5,4], %k: f32[2,3,7,4], %v: f32[2,3,7,4], %mask: f32[2,1,1,7]) {
-  %1 = permute(%k, axes=[0,1,3,2]) : f32[2,3,4,7]
-  %2 = matmul(%q, %1) : f32[2,3,5,7]
-  %3 = div(%2, 2.0) : f32[2,3,5,7]
-  %4 = add(%3, %mask) : f32[2,3,5,7]
-  %5 = softmax(%4, axis=3) : f32[2,3,5,7]
-  %6 = matmul(%5, %v) : f32[2,3,5,4]
-  return %6
-}
-)",
-               R"(graph g(%q: f32[2,3,5,4], %k: f32[2,3,7,4], %v: f32[2,3,7,4], %mask: f32[2,1,1,7]) {
-  %1 = attention(%q, %k, %v, %mask, nan_rows=true) : f32[2,3,5,4]
-  return %1
-}
-)");
-}
-
-TEST(Raise, AttentionWithFilledScores) {
-  expect_fused(R"(graph g(%q: f32[2,3,5,4], %k: f32[2,3,7,4], %v: f32[2,3,7,4], %m: bool[5,7]) {
-  %1 = permute(%k, axes=[0,1,3,2]) : f32[2,3,4,7]
-  %2 = matmul(%q, %1) : f32[2,3,5,7]
-  %3 = mul(%2, 0.5) : f32[2,3,5,7]
-  %4 = where(%m, %3, -inf:f32) : f32[2,3,5,7]
-  %5 = softmax(%4, axis=3) : f32[2,3,5,7]
-  %6 = matmul(%5, %v) : f32[2,3,5,4]
-  return %6
-}
-)",
-               R"(graph g(%q: f32[2,3,5,4], %k: f32[2,3,7,4], %v: f32[2,3,7,4], %m: bool[5,7]) {
-  %1 = attention(%q, %k, %v, %m, nan_rows=true) : f32[2,3,5,4]
-  return %1
-}
-)");
-  expect_refused(R"(graph g(%q: f32[2,5,4], %k: f32[2,4,7], %v: f32[2,7,4], %m: bool[5,7]) {
-  %1 = matmul(%q, %k) : f32[2,5,7]
-  %2 = where(%m, -10000.0:f32, %1) : f32[2,5,7]
-  %3 = softmax(%2, axis=2) : f32[2,5,7]
-  %4 = matmul(%3, %v) : f32[2,5,4]
-  return %4
-}
-)",
-                 "attention", "minus infinity");
-}
-
 TEST(Raise, DeclinesWhatIsNotTheOperator) {
   expect_refused(R"(graph g(%x: f32[N,6]) {
   %1 = mul(%x, %x) : f32[N,6]
@@ -200,35 +155,6 @@ TEST(Canonicalise, MaxPoolsWithoutIndicesAndRows) {
 )"});
 }
 
-TEST(Raise, AttentionAsPyTorchWritesItToOnnx) {
-  expect_same({R"(graph g(%q: f32[2,3,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {
-  %1 = attention(%q, %k, %v, %m) : f32[2,3,5,16]
-  return %1
-}
-)",
-               R"(graph g(%q: f32[2,3,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {
-  %1 = reshape(%k, shape=[6,7,16]) : f32[6,7,16]
-  %2 = permute(%1, axes=[0,2,1]) : f32[6,16,7]
-  %3 = reshape(%2, shape=[2,3,16,7]) : f32[2,3,16,7]
-  %4 = mul(%q, 0.5) : f32[2,3,5,16]
-  %5 = mul(%3, 0.5) : f32[2,3,16,7]
-  %6 = matmul(%4, %5) : f32[2,3,5,7]
-  %7 = where(%m, 0.0:f32, -inf:f32) : f32[2,1,5,7]
-  %8 = add(%6, %7) : f32[2,3,5,7]
-  %9 = softmax(%8, axis=3) : f32[2,3,5,7]
-  %10 = isnan(%9) : bool[2,3,5,7]
-  %11 = where(%10, 0.0:f32, %9) : f32[2,3,5,7]
-  %12 = matmul(%11, %v) : f32[2,3,5,16]
-  return %12
-}
-)",
-               R"(graph g(%q: f32[2,3,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {
-  %1 = attention(%q, %k, %v, %m, scale=0.25) : f32[2,3,5,16]
-  return %1
-}
-)"});
-}
-
 TEST(Canonicalise, WhatChangesNothingGoes) {
   expect_same({R"(graph g(%x: f32[N,4], %y: i64[N,4]) {
   %1 = rsqrt(%x) : f32[N,4]
@@ -246,92 +172,6 @@ TEST(Canonicalise, WhatChangesNothingGoes) {
   %6 = logical_not(%5) : bool[N,4]
   %7 = bit_not(%6) : bool[N,4]
   return %4, %7
-}
-)"});
-}
-
-TEST(Raise, AttentionOfGroupedQueries) {
-  const std::string parameters =
-      "graph g(%q: f32[2,6,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {\n";
-  const std::string repeats = R"(  %1 = reshape(%k, shape=[2,3,1,7,16]) : f32[2,3,1,7,16]
-  %2 = expand(%1, shape=[2,3,2,7,16]) : f32[2,3,2,7,16]
-  %3 = reshape(%2, shape=[2,6,7,16]) : f32[2,6,7,16]
-  %4 = reshape(%v, shape=[2,3,1,7,16]) : f32[2,3,1,7,16]
-  %5 = expand(%4, shape=[2,3,2,7,16]) : f32[2,3,2,7,16]
-  %6 = reshape(%5, shape=[2,6,7,16]) : f32[2,6,7,16]
-)";
-  expect_fused(parameters + repeats + R"(  %7 = attention(%q, %3, %6, %m, scale=0.5) : f32[2,6,5,16]
-  return %7
-}
-)",
-               parameters + R"(  %1 = attention(%q, %k, %v, %m, scale=0.5) : f32[2,6,5,16]
-  return %1
-}
-)");
-  expect_same({parameters + R"(  %1 = attention(%q, %k, %v) : f32[2,6,5,16]
-  return %1
-}
-)",
-               parameters + repeats + R"(  %7 = permute(%3, axes=[0,1,3,2]) : f32[2,6,16,7]
-  %8 = matmul(%q, %7) : f32[2,6,5,7]
-  %9 = mul(%8, 0.25) : f32[2,6,5,7]
-  %10 = softmax(%9, axis=3) : f32[2,6,5,7]
-  %11 = matmul(%10, %6) : f32[2,6,5,16]
-  return %11
-}
-)"});
-}
-
-TEST(Raise, HeadsThatTileAreNotGrouped) {
-  // The repetition comes before the heads: 0 1 2 0 1 2.
-  const std::string tiled = R"(graph g(%q: f32[2,6,5,16], %k: f32[2,3,7,16]) {
-  %1 = reshape(%k, shape=[2,1,3,7,16]) : f32[2,1,3,7,16]
-  %2 = expand(%1, shape=[2,2,3,7,16]) : f32[2,2,3,7,16]
-  %3 = reshape(%2, shape=[2,6,7,16]) : f32[2,6,7,16]
-  %4 = attention(%q, %3, %3) : f32[2,6,5,16]
-  return %4
-}
-)";
-  expect_fused(tiled, tiled);
-}
-
-TEST(Raise, AMaskOfLowNumbersIsNoMaskOfSeenKeys) {
-  // A row that sees nothing is the mean of all values here, and 0 there.
-  expect_fused(R"(graph g(%q: f32[2,3,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {
-  %1 = where(%m, 0.0:f32, -3.4028235e+38:f32) : f32[2,1,5,7]
-  %2 = attention(%q, %k, %v, %1) : f32[2,3,5,16]
-  return %2
-}
-)",
-               R"(graph g(%q: f32[2,3,5,16], %k: f32[2,3,7,16], %v: f32[2,3,7,16], %m: bool[2,1,5,7]) {
-  %1 = where(%m, 0.0:f32, -3.4028235e+38:f32) : f32[2,1,5,7]
-  %2 = attention(%q, %k, %v, %1) : f32[2,3,5,16]
-  return %2
-}
-)");
-}
-
-TEST(Raise, AttentionAsPyTorchDecomposesIt) {
-  expect_same({R"(graph g(%q: f32[2,3,5,4], %k: f32[2,3,7,4], %v: f32[2,3,7,4], %mask: f32[2,1,5,7]) {
-  %1 = attention(%q, %k, %v, %mask) : f32[2,3,5,4]
-  return %1
-}
-)",
-               R"(graph g(%q: f32[2,3,5,4], %k: f32[2,3,7,4], %v: f32[2,3,7,4], %mask: f32[2,1,5,7]) {
-  %1 = mul(%q, 0.70710678118654757) : f32[2,3,5,4]
-  %2 = permute(%k, axes=[0,1,3,2]) : f32[2,3,4,7]
-  %3 = mul(%2, 0.70710678118654757) : f32[2,3,4,7]
-  %4 = matmul(%1, %3) : f32[2,3,5,7]
-  %5 = add(%4, %mask) : f32[2,3,5,7]
-  %6 = softmax(%5, axis=3) : f32[2,3,5,7]
-  %7 = equal(%5, -inf:f32) : bool[2,3,5,7]
-  %8 = logical_not(%7) : bool[2,3,5,7]
-  %9 = any(%8, axes=3, keepdim=true) : bool[2,3,5,1]
-  %10 = logical_not(%9) : bool[2,3,5,1]
-  %11 = full(shape=[2,3,5,7]) : f32[2,3,5,7]
-  %12 = where(%10, %11, %6) : f32[2,3,5,7]
-  %13 = matmul(%12, %v) : f32[2,3,5,4]
-  return %13
 }
 )"});
 }
@@ -410,6 +250,7 @@ TEST(Raise, RowsByIndexAreOneSum) {
 }
 
 // What the indices do not cover stays as it is, and of the source only what they cover is read.
+
 TEST(Raise, AScatterWritesToThePartThatItCovers) {
   expect_same({R"(graph g(%x: f32[N,5,6], %i: i64[N,3,4], %s: f32[N,4,7]) {
   %1 = slice(%s, axis=1, start=0, end=3) : f32[N,3,7]
@@ -429,6 +270,7 @@ TEST(Raise, AScatterWritesToThePartThatItCovers) {
 }
 
 // PyTorch's index_add refuses negative places, index_put does not.
+
 TEST(Raise, RowsByIndexThatCountFromTheEndAreOneSum) {
   expect_same({R"(graph g(%x: f32[N,6], %i: i64[2], %s: f32[2,6]) {
   %1 = index_add(%x, %i, %s, from_end=true) : f32[N,6]
@@ -461,6 +303,7 @@ TEST(Raise, MergedRowsAreSplitAgain) {
 }
 
 // A mean over a map is its pool; one over other axes stays.
+
 TEST(Raise, MeansOfMapsAreTheirPools) {
   expect_same({R"(graph g(%x: f32[N,2,3,4]) {
   %1 = adaptive_avg_pool(%x, output=[1,1]) : f32[N,2,1,1]

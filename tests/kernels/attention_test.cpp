@@ -42,6 +42,7 @@ std::vector<double> reference(const Attention& a) {
                      a.k[b * a.k_strides.batch + g * a.k_strides.head + j * a.k_strides.row + d]);
           }
           s *= static_cast<double>(a.scale);
+          if (const double cap = static_cast<double>(a.softcap); cap > 0) s = cap * std::tanh(s / cap);
           const long m = b * a.mask_strides.batch + h * a.mask_strides.head + i * a.mask_strides.row +
                          j * a.mask_key_stride;
           if (a.float_mask) s += static_cast<double>(a.float_mask[m]);
@@ -49,6 +50,7 @@ std::vector<double> reference(const Attention& a) {
           weights.push_back(hidden ? 0 : std::exp(s));
           total += weights.back();
         }
+        if (a.sink) total += std::exp(static_cast<double>(a.sink[h]));
         for (long c = 0; c < a.value_size; c++) {
           double sum = 0;
           for (long j = 0; j < a.keys; j++) {
@@ -211,6 +213,24 @@ TEST_P(AttentionOnIsa, RowsWithoutKeysAreZero) {
     f.a.keys = 0;
     for (const float x : run(f.a, 1)) EXPECT_EQ(x, 0.0f);
   }
+}
+
+TEST_P(AttentionOnIsa, CapsScoresAndStandsBesideASink) {
+  const float sinks[] = {-2.0f, 0.5f, 30.0f, -INFINITY, 200.0f};
+  for (const long queries : {1, 3, 40})
+    for (const long keys : {1, 50}) {
+      FusedQkv f(2, 5, queries, keys, 16, 24);
+      f.a.softcap = 0.5f;
+      expect_attention(f.a);
+      f.a.sink = sinks;
+      f.a.causal = true;
+      expect_attention(f.a);
+      const std::vector<std::uint8_t> none(static_cast<std::size_t>(keys), 0);
+      f.a.bool_mask = none.data();
+      f.a.mask_key_stride = 1;
+      f.a.heads = f.a.kv_heads = 3;  // whose sinks are numbers
+      for (const float x : run(f.a, 1)) EXPECT_EQ(x, 0.0f);
+    }
 }
 
 TEST_P(AttentionOnIsa, GroupedHeadsShareKeysAndValues) {

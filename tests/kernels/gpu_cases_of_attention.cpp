@@ -12,6 +12,11 @@ constexpr long batch = 2;
 struct Heads {
   long of_queries = 2, of_keys = 2;
 };
+struct Scores {
+  float softcap = 0;
+  bool has_sink = false;
+};
+constexpr Scores beside_sink{0.5F, true};
 
 std::int64_t elements(long heads, long rows, long size) { return batch * heads * rows * size; }
 
@@ -32,6 +37,7 @@ void compute(GpuCase& c, const AttentionProgram& p) {
   const auto at = [&](std::size_t buffer, std::int64_t i) {
     return read_number(c.buffers[buffer].data(), p.dtype, i).real;
   };
+  const double cap = static_cast<double>(s.softcap);
   for (std::int64_t row = 0; row < batch * s.heads * s.queries; ++row) {
     const std::int64_t head = row / s.queries / (s.heads / s.kv_heads), query = row % s.queries;
     std::vector<double> weights(static_cast<std::size_t>(s.keys));
@@ -41,12 +47,15 @@ void compute(GpuCase& c, const AttentionProgram& p) {
       for (std::int64_t e = 0; e < s.size; ++e)
         product += at(0, row * s.size + e) * at(1, (head * s.keys + key) * s.size + e);
       // In float32, where the lowest number takes all of a score.
-      const auto score = static_cast<float>(product * static_cast<double>(s.scale) + added(c, p, query, key));
+      product *= static_cast<double>(s.scale);
+      if (cap > 0) product = cap * std::tanh(product / cap);
+      const auto score = static_cast<float>(product + added(c, p, query, key));
       const bool sees = !s.causal || key <= query;
       weights[static_cast<std::size_t>(key)] = sees ? static_cast<double>(score) : -INFINITY;
       highest = std::max(highest, weights[static_cast<std::size_t>(key)]);
     }
     for (double& weight : weights) sum += weight = highest == -INFINITY ? 0 : std::exp(weight - highest);
+    if (p.has_sink) sum += std::exp(at(c.buffers.size() - 2, row / s.queries % s.heads) - highest);
     for (std::int64_t e = 0; e < s.value_size; ++e) {
       double value = 0;
       for (std::int64_t key = 0; key < s.keys; ++key)
@@ -60,7 +69,7 @@ void compute(GpuCase& c, const AttentionProgram& p) {
 GpuCase attention_case(const std::string& name, DType dtype, long queries, long keys, long size,
                        long value_size, std::optional<DType> mask = {}, bool causal = false,
                        int processors = 1, const MatrixUnits& units = GpuLimits().units,
-                       const Heads& heads = {}) {
+                       const Heads& heads = {}, const Scores& scores = {}) {
   AttentionProgram p{.shape = {.batch = batch,
                                .heads = heads.of_queries,
                                .kv_heads = heads.of_keys,
@@ -69,9 +78,11 @@ GpuCase attention_case(const std::string& name, DType dtype, long queries, long 
                                .size = size,
                                .value_size = value_size,
                                .scale = 0.25F,
+                               .softcap = scores.softcap,
                                .causal = causal},
                      .dtype = dtype,
-                     .mask = mask};
+                     .mask = mask,
+                     .has_sink = scores.has_sink};
   const auto dense = [](long of, long rows, long row) {
     return HeadStrides{of * rows * row, rows * row, row};
   };
@@ -107,6 +118,10 @@ GpuCase attention_case(const std::string& name, DType dtype, long queries, long 
         write_number(result.buffers[3].data(), *mask, i, {.whole = i % 3 != 0 && i >= keys});
     result.dtypes.push_back(*mask);
   }
+  if (p.has_sink) {
+    result.buffers.push_back(random_buffer(dtype, heads.of_queries, 8));
+    result.dtypes.push_back(dtype);
+  }
   if (kernel.part_floats > 0) {
     result.buffers.push_back(random_buffer(DType::f32, kernel.part_floats, 7));
     result.dtypes.push_back(DType::f32);
@@ -122,9 +137,9 @@ GpuCase attention_case(const std::string& name, DType dtype, long queries, long 
 }
 
 /// The second kernel of attention in parts: what blocks found becomes the result.
-GpuCase join_case(const std::string& name, DType dtype) {
+GpuCase join_case(const std::string& name, DType dtype, const Scores& scores = {}) {
   constexpr long size = 64, keys = 1024;
-  GpuCase c = attention_case(name, dtype, 1, keys, size, size, {}, false, 8);
+  GpuCase c = attention_case(name, dtype, 1, keys, size, size, {}, false, 8, GpuLimits().units, {}, scores);
   const std::int64_t rows = batch * Heads().of_queries, parts = 4, floats = size + 2;
   std::vector<std::byte> numbers = random_buffer(DType::f32, rows * parts * floats, 8);
   const auto at = [&](std::int64_t i) { return read_number(numbers.data(), DType::f32, i).real; };
@@ -134,18 +149,23 @@ GpuCase join_case(const std::string& name, DType dtype) {
   launch.kernel = "join";
   launch.grid = {rows, 1, 1};
   launch.block = AttentionKernel::join_threads;
-  c.buffers = {numbers, random_buffer(dtype, rows * size, 9)};
-  c.dtypes = {DType::f32, dtype};
+  const std::vector<std::byte> sinks = random_buffer(dtype, Heads().of_queries, 10);
+  c.buffers = {numbers};
+  c.dtypes = {DType::f32};
+  if (scores.has_sink) c.buffers.push_back(sinks), c.dtypes.push_back(dtype);
+  c.buffers.push_back(random_buffer(dtype, rows * size, 9));
+  c.dtypes.push_back(dtype);
   c.expected = c.buffers;
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t e = 0; e < size; ++e) {
-      double weights = 0, value = 0;
+      const std::int64_t head = row % Heads().of_queries;
+      double weights = scores.has_sink ? std::exp(read_number(sinks.data(), dtype, head).real) : 0, value = 0;
       for (std::int64_t p = row * parts; p < (row + 1) * parts; ++p) {
         const double share = std::exp2(at(p * floats));
         weights += share * at(p * floats + 1);
         value += share * at(p * floats + 2 + e);
       }
-      write_number(c.expected[1].data(), dtype, row * size + e, {.real = value / weights});
+      write_number(c.expected.back().data(), dtype, row * size + e, {.real = value / weights});
     }
   return c;
 }
@@ -171,12 +191,19 @@ std::vector<GpuCase> attention_gpu_cases() {
     shared("of one query of shared heads", 1, 32, GpuLimits().units);
     cases.push_back(attention_case("of one query in parts" + suffix, dtype, 1, 1030, 64, 64, {}, false, 8));
     cases.push_back(join_case("that joins parts" + suffix, dtype));
+    cases.push_back(join_case("that joins parts beside a sink" + suffix, dtype, beside_sink));
+    for (const auto& [name, queries] :
+         {std::pair{"of tiles beside a sink", 20}, {"of one query beside a sink", 1}})
+      cases.push_back(attention_case(name + suffix, dtype, queries, 40, 32, 32, DType::boolean, false, 1,
+                                     GpuLimits().units, {4, 2}, beside_sink));
     if (dtype == DType::f32) continue;
     const MatrixUnits hopper{dtype == DType::f16 ? MatrixUnit::wgmma_f16 : MatrixUnit::wgmma_bf16};
     cases.push_back(attention_case("of warpgroups" + suffix, dtype, 256, 192, 64, 64, {}, false, 1, hopper));
     cases.push_back(attention_case("of warpgroups with a mask" + suffix, dtype, 150, 130, 64, 50, dtype, true,
                                    1, hopper));
     shared("of warpgroups of shared heads", 64, 64, hopper);
+    cases.push_back(attention_case("of warpgroups beside a sink" + suffix, dtype, 64, 64, 64, 64, {}, true, 1,
+                                   hopper, {4, 2}, beside_sink));
   }
   return cases;
 }

@@ -150,38 +150,73 @@ TEST(GpuLoopRandom, IntegersAreExact) {
   expect_reference(cases, loops, sources.compile(32));
 }
 
-TEST(GpuLoopSplit, FewLongRowsGiveTheSameInParts) {
+/// The program in parts, by its plain reading, gives what it gives as a whole.
+void expect_same_in_parts(const LoopProgram& program, std::size_t programs,
+                          const std::function<void(LoopBuffers&)>& prepare = {}) {
+  const SplitLoop split = split_rows(program, {});
+  ASSERT_EQ(split.programs.size(), programs) << to_string(program);
+  LoopBuffers expected(program), actual(program);
+  for (LoopBuffers* buffers : {&expected, &actual})
+    if (prepare) prepare(*buffers);
+  run_reference(program, expected.pointers());
+  std::vector<void*> pointers = actual.pointers();
+  std::vector<std::vector<std::byte>> scratch;
+  for (const SplitLoop::Scratch& s : split.scratch)
+    pointers.push_back(scratch.emplace_back(static_cast<std::size_t>(s.elements) * size_of(s.dtype)).data());
+  for (const LoopProgram& part : split.programs) {
+    verify(part);
+    run_reference(part, pointers);
+  }
+  expect_close(actual, expected, program);
+}
+
+TEST(GpuLoopSplit, LongRowsGiveTheSameInParts) {
   LoopProgram means("means", {2, 3, 300, 400}, 2);
   const Reg x = means.prim(Prim::div, means.load(loop_cases::dense(means, 0)), means.count());
   const Reg found = means.reduce(Reduce::any, means.prim(Prim::gt, x, means.constant(1e-6)));
   means.store({1, DType::f32, {3, 1, 0, 0}}, means.reduce(Reduce::sum, x));
   means.store({2, DType::boolean, {3, 1, 0, 0}}, found);
+  expect_same_in_parts(means, 3);
+  expect_same_in_parts(loop_cases::padded_nhwc(260, 256, 1), 4);
+  // What lies around a maximum or a mean is summed in the walk that finds these: parts, rows, elements.
+  expect_same_in_parts(loop_cases::softmax(1, 70000), 3);
+  expect_same_in_parts(loop_cases::layer_norm(3, 80000), 3);
+  expect_same_in_parts(loop_cases::normed_embedding(2, 70000), 3, loop_cases::indices_below(20));
+}
+
+TEST(GpuLoopSplit, PartsOfNumbersOfAnySizeGiveTheSame) {
+  constexpr std::int64_t length = 1 << 16;
+  const float infinity = INFINITY;
+  const std::vector<std::function<float(std::int64_t)>> rows = {
+      [](std::int64_t i) { return i == 0 ? 1e4F : static_cast<float>(i % 7); },
+      [](std::int64_t i) { return 1e4F + static_cast<float>(i % 8); },
+      [](std::int64_t) { return 3.3F; },
+      [](std::int64_t i) { return static_cast<float>(i) * 1e-2F; },
+      [](std::int64_t i) { return static_cast<float>(length - i); },
+      [=](std::int64_t) { return -infinity; },
+      [=](std::int64_t i) { return i < length / 2 ? -infinity : static_cast<float>(i % 5); },
+      [=](std::int64_t i) { return i == length - 1 ? 2 : -infinity; },
+      [=](std::int64_t i) { return i == 5 ? infinity : 1; },
+      [](std::int64_t i) { return i == length / 2 ? NAN : 1; },
+      [](std::int64_t i) { return i % 3 == 0 ? 3e15F : -3e15F; }};
+  const auto count = static_cast<std::int64_t>(rows.size());
   for (const LoopProgram& program :
-       {means, loop_cases::softmax(1, 70000), loop_cases::layer_norm(3, 80000),
-        loop_cases::padded_nhwc(260, 256, 1), loop_cases::normed_embedding(2, 70000)}) {
-    const SplitLoop split = split_rows(program, {});
-    ASSERT_GE(split.programs.size(), 3U) << to_string(program);
-    LoopBuffers expected(program), actual(program);
-    for (LoopBuffers* buffers : {&expected, &actual})
-      if (program.name == "normed_embedding") loop_cases::indices_below(20)(*buffers);
-    run_reference(program, expected.pointers());
-    std::vector<void*> pointers = actual.pointers();
-    std::vector<std::vector<std::byte>> scratch;
-    for (const SplitLoop::Scratch& s : split.scratch)
-      pointers.push_back(
-          scratch.emplace_back(static_cast<std::size_t>(s.elements) * size_of(s.dtype)).data());
-    for (const LoopProgram& part : split.programs) {
-      verify(part);
-      run_reference(part, pointers);
-    }
-    expect_close(actual, expected, program);
-  }
+       {loop_cases::softmax(count, length), loop_cases::layer_norm(count, length)})
+    expect_same_in_parts(program, 3, [&](LoopBuffers& buffers) {
+      for (std::int64_t i = 0; i < count * length; ++i)
+        buffers.as<float>(0)[static_cast<std::size_t>(i)] =
+            rows[static_cast<std::size_t>(i / length)](i % length);
+      std::ranges::fill(buffers.as<float>(1), 0.0F);  // what layer_norm adds
+    });
 }
 
 TEST(GpuLoopSplit, OthersStayWhole) {
   const auto is_split = [](const LoopProgram& p) { return !split_rows(p, {}).programs.empty(); };
   EXPECT_TRUE(is_split(loop_cases::softmax(8, 1 << 17)));
-  EXPECT_FALSE(is_split(loop_cases::softmax(800, 1 << 17)));
+  EXPECT_TRUE(is_split(loop_cases::softmax(800, 1 << 17)));  // read twice, not three times
+  LoopProgram sums("sums", {800, 1 << 17}, 1);
+  sums.store({1, DType::f32, {1, 0}}, sums.reduce(Reduce::sum, sums.load(loop_cases::dense(sums, 0))));
+  EXPECT_FALSE(is_split(sums));
   EXPECT_FALSE(is_split(loop_cases::softmax(8, 1000)));
   EXPECT_FALSE(is_split(loop_cases::softmax(8, 100003)));  // a prime
   EXPECT_FALSE(is_split(loop_cases::extremes(1 << 17)));

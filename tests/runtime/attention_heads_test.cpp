@@ -22,7 +22,7 @@ constexpr Rows tiles{70, 66}, few{3, 20, 24}, many_keys{1, 600};
 enum class Mask { none, causal, of_keys, of_heads };
 constexpr std::array masks{Mask::none, Mask::causal, Mask::of_keys, Mask::of_heads};
 
-void check(DType dtype, Counts n, Rows rows, Mask mask, double tolerance) {
+void check(DType dtype, Counts n, Rows rows, Mask mask, double tolerance, bool with_sink = false) {
   const Index q{batch, n.heads, rows.queries, rows.size}, k{batch, n.kv_heads, rows.keys, rows.size};
   std::vector<Tensor> inputs{random_tensor(dtype, q, 1), random_tensor(dtype, k, 2),
                              random_tensor(dtype, k, 3)};
@@ -34,6 +34,7 @@ void check(DType dtype, Counts n, Rows rows, Mask mask, double tolerance) {
   }
   if (mask == Mask::of_heads)
     inputs.push_back(random_tensor(dtype, {batch, n.heads, rows.queries, rows.keys}, 4));
+  if (with_sink) inputs.push_back(random_tensor(dtype, {n.heads}, 5));
   std::string parameters, operands;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     parameters += fmt::format("{}%x{}: {}", i ? ", " : "", i, inputs[i].type_string());
@@ -41,9 +42,10 @@ void check(DType dtype, Counts n, Rows rows, Mask mask, double tolerance) {
   }
   SCOPED_TRACE(fmt::format("{} heads, {} of keys, {} queries, mask {}", n.heads, n.kv_heads, rows.queries,
                            static_cast<int>(mask)));
-  expect_same_on(fmt::format("graph g({}) {{\n  %1 = attention({}{})\n  return %1\n}}\n", parameters,
-                             operands, mask == Mask::causal ? ", causal=true" : ""),
-                 inputs, tolerance);
+  expect_same_on(
+      fmt::format("graph g({}) {{\n  %1 = attention({}{})\n  return %1\n}}\n", parameters,
+                  operands + (with_sink ? ", softcap=0.5" : ""), mask == Mask::causal ? ", causal=true" : ""),
+      inputs, tolerance);
 }
 
 TEST(AttentionHeads, ServeSeveralOfQueries) {
@@ -63,10 +65,19 @@ TEST(AttentionHeads, OverKeysThatBlocksDivide) {
     for (const Mask mask : {Mask::none, Mask::of_keys}) check(DType::f32, n, many_keys, mask, 2e-5);
 }
 
+TEST(AttentionHeads, WithCappedScoresBesideASink) {
+  for (const Counts n : counts)
+    for (const Rows rows : {tiles, few, many_keys})
+      for (const Mask mask : {Mask::of_keys, Mask::of_heads}) check(DType::f32, n, rows, mask, 2e-5, true);
+  check(DType::f16, counts[2], tiles, Mask::of_heads, 4e-3, true);
+  check(DType::bf16, counts[2], tiles, Mask::of_keys, 3e-2, true);
+}
+
 // No device has a kernel for float64.
 TEST(AttentionHeads, WrittenOut) {
   for (const Counts n : counts)
     for (const Mask mask : masks) check(DType::f64, n, few, mask, 1e-12);
+  check(DType::f64, counts[2], few, Mask::of_keys, 1e-12, true);
 }
 
 // A cache and the new keys lie side by side; heads are read there.
