@@ -15,8 +15,9 @@ struct Span {
   long step;
 };
 
-// pixel(window, z, y, x) for every output pixel, shared out by rows. `spans` holds a function from an output
-// position to its Span for each axis.
+// pixel(window, channels, z, y, x) for every output pixel, shared out by rows. `spans` holds a function from
+// an output position to its Span for each axis. Pixels whose windows are as large and evenly apart are one
+// call, with the first x; where they lie one behind the other, they are more channels of one window.
 template <class Spans, class Pixel>
 void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, const Spans& spans, Pixel pixel,
                 ThreadPool& pool) {
@@ -27,6 +28,7 @@ void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, co
   const auto size = static_cast<long>(size_of(run.type));
   const auto* const in = static_cast<const std::byte*>(run.in);
   auto* const result = static_cast<std::byte*>(run.out);
+  const bool is_dense = run.in_stride == s.C && run.out_stride == s.C;
   pool.parallel_for((rows + step - 1) / step, [&](long chunk, int) {
     for (long r = chunk * step; r < std::min(rows, (chunk + 1) * step); r++) {
       const long y = r % out[1];
@@ -40,8 +42,15 @@ void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, co
           .scale = 1,
           .type = run.type,
           .place_steps = {d.step * s.h.in * s.w.in, h.step * s.w.in, 0}};
-      for (long x = 0; x < out[2]; x++) {
+      for (long x = 0, next = 0; x < out[2]; x = next) {
         const Span w = spans.w(x);
+        long apart = 0;
+        for (next = x + 1; !run.places && next < out[2]; next++) {
+          const Span other = spans.w(next);
+          if (next == x + 1) apart = other.first - w.first;
+          if (other.first != w.first + (next - x) * apart || other.count != w.count) break;
+        }
+        const bool are_channels = is_dense && apart == 1;
         window.place = (d.first * s.h.in + h.first) * s.w.in + w.first;
         window.in = in + (n * s.in_pixels() + window.place) * run.in_stride * size;
         window.counts[2] = w.count;
@@ -49,7 +58,10 @@ void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, co
         window.out = result + (r * out[2] + x) * run.out_stride * size;
         window.places = run.places + (r * out[2] + x) * run.places_stride;
         window.place_steps[2] = w.step;
-        pixel(window, z, y, x);
+        window.windows = are_channels ? 1 : next - x;
+        window.in_step = apart * run.in_stride * size;
+        window.out_step = run.out_stride * size;
+        pixel(window, are_channels ? (next - x) * s.C : s.C, z, y, x);
       }
     }
   });
@@ -118,8 +130,8 @@ long padded_count(const PoolAxis& a, long o) {
 void max_pool(const PoolShape& shape, const PoolRun& given, ThreadPool& pool) {
   PoolRun run = given;
   const PoolShape s = with_axes_as_channels(shape, run);
-  const auto pixel = [&](const PoolWindow& w, long, long, long) {
-    run.places ? place_of_maximum(w, s.C) : max_of_window(w, s.C);
+  const auto pixel = [&](const PoolWindow& w, long channels, long, long, long) {
+    run.places ? place_of_maximum(w, channels) : max_of_window(w, channels);
   };
   each_pixel(s, {s.d.out(), s.h.out(), s.w.out()}, run, spans_of(s), pixel, pool);
 }
@@ -159,30 +171,30 @@ void max_pool_rows(const PoolAxis& a, const PoolRows& run, ThreadPool& pool) {
 void avg_pool(const PoolShape& shape, const AvgPoolOptions& options, const PoolRun& given, ThreadPool& pool) {
   PoolRun run = given;
   const PoolShape s = with_axes_as_channels(shape, run);
-  const auto pixel = [&](PoolWindow& w, long z, long y, long x) {
+  const auto pixel = [&](PoolWindow& w, long channels, long z, long y, long x) {
     long divisor = w.counts[0] * w.counts[1] * w.counts[2];
     if (options.count_include_pad)
       divisor = padded_count(s.d, z) * padded_count(s.h, y) * padded_count(s.w, x);
     if (options.divisor_override != 0) divisor = options.divisor_override;
     w.scale = 1.0 / static_cast<double>(divisor);
-    mean_of_window(w, s.C);
+    mean_of_window(w, channels);
   };
   each_pixel(s, {s.d.out(), s.h.out(), s.w.out()}, run, spans_of(s), pixel, pool);
 }
 
 void adaptive_avg_pool(const PoolShape& s, long out_d, long out_h, long out_w, const PoolRun& run,
                        ThreadPool& pool) {
-  const auto pixel = [&](PoolWindow& w, long, long, long) {
+  const auto pixel = [&](PoolWindow& w, long channels, long, long, long) {
     w.scale = 1.0 / static_cast<double>(w.counts[0] * w.counts[1] * w.counts[2]);
-    mean_of_window(w, s.C);
+    mean_of_window(w, channels);
   };
   each_pixel(s, {out_d, out_h, out_w}, run, adaptive_spans(s, out_d, out_h, out_w), pixel, pool);
 }
 
 void adaptive_max_pool(const PoolShape& s, long out_d, long out_h, long out_w, const PoolRun& run,
                        ThreadPool& pool) {
-  const auto pixel = [&](const PoolWindow& w, long, long, long) {
-    run.places ? place_of_maximum(w, s.C) : max_of_window(w, s.C);
+  const auto pixel = [&](const PoolWindow& w, long channels, long, long, long) {
+    run.places ? place_of_maximum(w, channels) : max_of_window(w, channels);
   };
   each_pixel(s, {out_d, out_h, out_w}, run, adaptive_spans(s, out_d, out_h, out_w), pixel, pool);
 }

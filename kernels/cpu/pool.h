@@ -71,6 +71,8 @@ struct PoolWindow {
   long counts[3];
   long strides[3];
   void* out;
+  // So many windows of as many pixels, and the bytes from one to the next.
+  long windows = 1, in_step = 0, out_step = 0;
   double scale;  // of the sum, for means
   DType type;
   std::int64_t* places;
@@ -85,7 +87,7 @@ constexpr T no_integer(DType type) {
 using PoolPixel = void(const PoolWindow& window, long channels);
 TENON_PER_ISA(PoolPixel, max_of_window, max_of_window)
 TENON_PER_ISA(PoolPixel, mean_of_window, mean_of_window)
-/// The maximum and its place.
+/// The maximum and its place, of one window.
 TENON_PER_ISA(PoolPixel, place_of_maximum, place_of_maximum)
 
 }  // namespace tenon::cpu

@@ -1,6 +1,7 @@
 // One pooling window: vectors over channels, several of them at once so that sums overlap. Built once per
 // ISA.
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 
 #include "kernels/cpu/channel_pieces.h"
@@ -85,8 +86,17 @@ TENON_INLINE void channels_of_window(const PoolWindow& w, long c, int last_lanes
   }
 }
 
+template <class F>
+TENON_INLINE void each_window(PoolWindow w, F f) {
+  for (long i = 0; i < w.windows; i++) {
+    f(w);
+    w.in = static_cast<const std::byte*>(w.in) + w.in_step;
+    w.out = static_cast<std::byte*>(w.out) + w.out_step;
+  }
+}
+
 template <class Op, class Memory>
-void window_of(const PoolWindow& w, long channels) {
+TENON_INLINE void window_of(const PoolWindow& w, long channels) {
   constexpr int width = Memory::count;
   long c = 0;
   for (; c + 4 * width <= channels; c += 4 * width) channels_of_window<Op, Memory, 4, true>(w, c, width);
@@ -111,7 +121,7 @@ TENON_INLINE void integers_of_window(const PoolWindow& w, long c) {
   for (long i = 0; i < Count; i++) out[i] = v[i];
 }
 template <class T>
-void max_of_integers(const PoolWindow& w, long channels) {
+TENON_INLINE void integers_of_channels(const PoolWindow& w, long channels) {
   if (w.counts[0] * w.counts[1] * w.counts[2] == 0)
     return void(std::fill_n(static_cast<T*>(w.out), channels, no_integer<T>(w.type)));
   constexpr long most = sizeof(T) == 8 ? 2 * VL : 4 * VL;
@@ -162,12 +172,21 @@ void row_windows(const RowWindows& w) {
   }
 }
 
+template <class T>
+void max_of_integers(const PoolWindow& windows, long channels) {
+  each_window(windows, [=](const PoolWindow& w) { integers_of_channels<T>(w, channels); });
+}
+
+template <class Op, class Memory>
+void windows_of(const PoolWindow& windows, long channels) {
+  each_window(windows, [=](const PoolWindow& w) { window_of<Op, Memory>(w, channels); });
+}
 template <class Op>
 void window(const PoolWindow& w, long channels) {
   switch (w.type) {
-    case DType::f64: return window_of<Op, Doubles>(w, channels);
-    case DType::bf16: return window_of<Op, Bfloats>(w, channels);
-    default: return window_of<Op, Floats>(w, channels);
+    case DType::f64: return windows_of<Op, Doubles>(w, channels);
+    case DType::bf16: return windows_of<Op, Bfloats>(w, channels);
+    default: return windows_of<Op, Floats>(w, channels);
   }
 }
 
