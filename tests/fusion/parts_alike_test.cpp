@@ -8,7 +8,8 @@ namespace {
 
 /// The parts of %x and %y, `body`, which computes %re and %im of this shape, and the pairs of these.
 std::string parts(const std::string& body, const std::string& shape = "N,4") {
-  return fmt::format(R"(graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %j: i64[3], %s: f32[N,4], %k: i64[4], %l: i64[N,4]) {{
+  return fmt::format(
+      R"(graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %j: i64[3], %s: f32[N,4], %k: i64[4], %l: i64[N,4]) {{
   %a = slice(%x, axis=2, end=1) : f32[N,4,1]
   %xr = reshape(%a, shape=[N,4]) : f32[N,4]
   %b = slice(%x, axis=2, start=1, end=2) : f32[N,4,1]
@@ -23,11 +24,12 @@ std::string parts(const std::string& body, const std::string& shape = "N,4") {
   return %r
 }}
 )",
-                     body, shape);
+      body, shape);
 }
 std::string pairs(const std::string& body) {
   return fmt::format(
-      "graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %j: i64[3], %s: f32[N,4], %k: i64[4], %l: i64[N,4]) {{\n{}  return %r\n}}\n",
+      "graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %j: i64[3], %s: f32[N,4], %k: i64[4], %l: i64[N,4]) "
+      "{{\n{}  return %r\n}}\n",
       body);
 }
 
@@ -143,9 +145,9 @@ TEST(PartsAlike, MoveAsNumbers) {
 }
 
 TEST(PartsAlike, ANumberIsPutAsAComplexOne) {
-  const auto original = graph_with_data(
-      parts("  %re = index_put(%xr, 2.5, %k, axes=1) : f32[N,4]\n"
-            "  %im = index_put(%xi, -1.5, %k, axes=1) : f32[N,4]\n"));
+  const auto original =
+      graph_with_data(parts("  %re = index_put(%xr, 2.5, %k, axes=1) : f32[N,4]\n"
+                            "  %im = index_put(%xi, -1.5, %k, axes=1) : f32[N,4]\n"));
   const auto graph = clone(*original);
   fuse(*graph);
   EXPECT_EQ(body_text(*graph).find("concat("), std::string::npos) << body_text(*graph);
