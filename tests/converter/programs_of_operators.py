@@ -32,6 +32,16 @@ def constant_tensors_as_numbers(i, f):
     return i * 0.5, i + half, f + torch.tensor(0.5, dtype=torch.float64), i - 2.5, i * 3, f.add(i, alpha=2)
 
 
+@case((arange(2, 6, dtype=torch.uint8), 20 * arange(2, 6, dtype=torch.uint8)))
+def integers_wrap_around_before_they_meet_floats(a, b):
+    c = b.flip(1)
+    return (
+        F.pairwise_distance(a, b), F.triplet_margin_loss(a, b, c), F.margin_ranking_loss(a, b, c), torch.trapezoid(b, a),
+        torch.trapezoid(a, c), torch.trapezoid(a.float(), c[0]), torch.cumulative_trapezoid(a, c), torch.trapezoid(a, dx=0.5),
+        torch.cumulative_trapezoid(a, dx=2.0),
+    )  # fmt: skip
+
+
 # ---- PyTorch's fast paths ----
 
 
