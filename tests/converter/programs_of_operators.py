@@ -42,6 +42,11 @@ def integers_wrap_around_before_they_meet_floats(a, b):
     )  # fmt: skip
 
 
+@case((400 * torch.ones(8, dtype=torch.float16),))
+def norms_whose_squares_are_beyond_halves(x):
+    return torch.linalg.vector_norm(x), torch.linalg.vector_norm(x, dtype=torch.float16), x.norm(dtype=torch.float16)
+
+
 # ---- PyTorch's fast paths ----
 
 
