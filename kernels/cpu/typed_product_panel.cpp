@@ -249,7 +249,7 @@ static TENON_INLINE long next_part(long rest, long most) {
 
 /// All rows pass by columns of B that stay in the L1 cache.
 template <class T>
-static void small_product(const TypedColumns<T>& call) {
+static __attribute__((noinline)) void small_product(const TypedColumns<T>& call) {
   constexpr long lanes = Vectors<T>::count, cached = (32 << 10) / sizeof(T) / lanes;  // vectors
   const TypedProduct<T>& p = *call.product;
   const auto heights = typename MakeLaneList<small_rows>::type{};
