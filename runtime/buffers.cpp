@@ -1,5 +1,7 @@
 #include "runtime/buffers.h"
 
+#include <cstring>
+
 namespace tenon {
 namespace {
 
@@ -13,6 +15,13 @@ std::size_t bytes_spanned(DType dtype, const Index& sizes, const Index& strides)
 }
 
 }  // namespace
+
+bool is_same_memory(const PlannedTensor& a, const PlannedTensor& b) {
+  if (a.buffer() != b.buffer() || a.offset() != b.offset()) return false;
+  for (std::size_t i = 0; i < a.rank(); ++i)
+    if (a.shape()[i] > 1 && a.strides()[i] != b.strides()[i]) return false;
+  return true;
+}
 
 PlannedTensor Buffers::add(Buffer buffer, DType dtype, const Index& sizes, Index strides) {
   buffer.bytes = bytes_spanned(dtype, sizes, strides);
@@ -50,6 +59,21 @@ PlannedTensor Buffers::constant(DType dtype, const Index& sizes,
                                 std::function<std::shared_ptr<const Storage>()> make) {
   return add({.kind = Buffer::Kind::constant, .make = std::move(make)}, dtype, sizes,
              contiguous_strides(sizes));
+}
+
+PlannedTensor Buffers::repeated(const PlannedTensor& tensor) const {
+  const Buffer& buffer = of(tensor);
+  if (!buffer.storage || tensor.numel() == 0 || !tensor.is_contiguous()) return tensor;
+  const std::byte* const first = buffer.storage->data + tensor.address().offset;
+  const auto count_bytes = [&](std::size_t axis) {
+    return static_cast<std::size_t>(numel(std::span(tensor.shape()).subspan(axis))) * size_of(tensor.dtype());
+  };
+  std::size_t axes = tensor.rank();
+  while (axes > 0 && std::memcmp(first, first + count_bytes(axes), count_bytes(0) - count_bytes(axes)) != 0)
+    --axes;
+  PlannedTensor slice = tensor;
+  for (std::size_t axis = 0; axis < axes; ++axis) slice = slice.slice(static_cast<std::int64_t>(axis), 0, 1);
+  return slice.expand(tensor.shape());
 }
 
 void Buffers::touch(const PlannedTensor& tensor, int step) {

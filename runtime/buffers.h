@@ -52,6 +52,9 @@ class PlannedTensor : public StridedArray<PlannedTensor> {
   std::size_t buffer_ = 0;
 };
 
+/// Of two tensors of one shape: does each element lie where the other's does?
+bool is_same_memory(const PlannedTensor&, const PlannedTensor&);
+
 class Buffers {
  public:
   /// The rules must outlive it.
@@ -74,6 +77,9 @@ class Buffers {
 
   Buffer& operator[](std::size_t number) { return list_[number]; }
   const Buffer& of(const PlannedTensor& tensor) const { return list_[tensor.buffer()]; }
+  /// The tensor as it lies; of a dense constant whose slices along its first axes are equal, one of these,
+  /// stretched over its shape.
+  PlannedTensor repeated(const PlannedTensor& tensor) const;
   /// Step `step` reads or writes the tensor.
   void touch(const PlannedTensor& tensor, int step);
 

@@ -472,13 +472,9 @@ void Planner::add(std::unique_ptr<Step> step, const Node* node, std::vector<Plan
 }
 
 void Planner::copy(const PlannedTensor& from, const PlannedTensor& to, const Node* node) {
-  const bool same = from.buffer() == to.buffer() && from.offset() == to.offset() && [&] {
-    for (std::size_t i = 0; i < from.rank(); ++i)
-      if (from.shape()[i] > 1 && from.strides()[i] != to.strides()[i]) return false;
-    return true;
-  }();
-  if (same || from.numel() == 0) return;
-  add(device_.make_copy(from, to), node, {from}, {to});
+  if (is_same_memory(from, to) || from.numel() == 0) return;
+  const PlannedTensor read = buffers_.repeated(from);
+  add(device_.make_copy(read, to), node, {read}, {to});
 }
 
 void Planner::copy_results() {

@@ -60,6 +60,7 @@ class Planner {
   /// Data that is there before a run.
   PlannedTensor constant(const Tensor& tensor) { return buffers_.constant(tensor); }
   const Buffer& buffer(const PlannedTensor& tensor) const { return buffers_.of(tensor); }
+  PlannedTensor repeated(const PlannedTensor& tensor) const { return buffers_.repeated(tensor); }
   /// The value as it lies if that fits, else a copy of it in this order, which does.
   PlannedTensor copied(const Value* value, const Order& order, FunctionRef<bool(const PlannedTensor&)> fits);
   /// The value as it lies if its rows in this order are evenly spaced, else a copy of it that has such rows.

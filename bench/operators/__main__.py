@@ -141,7 +141,7 @@ def folder_of(case: Case) -> Path:
 def measure(case: Case, arguments: argparse.Namespace) -> dict:
     folder = folder_of(case)
     export(case, folder)
-    tolerance = ["--atol", "2e-2", "--rtol", "2e-2"] if case.dtype in ("f16", "bf16") else []
+    tolerance = ["--tolerance", "2e-2"] if case.dtype in ("f16", "bf16") else []
     model = Operator(case).eval()
     inputs = model.inputs(case)
     calls = {"eager": lambda: model(*inputs)}

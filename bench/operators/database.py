@@ -1,7 +1,8 @@
 """PyTorch's operator database as cases: its samples, whose sizes are multiplied until they are those of a model.
 
 All sizes of a sample but 1 are multiplied by one number, so that they still fit together, and values are repeated, so that
-they stay in the operator's domain. What PyTorch refuses then (an argument names a size), or what stays small, is left out.
+they stay in the operator's domain. What PyTorch refuses then (an argument names a size), what stays small, or whose results
+are all infinite or NaN, is left out.
 """
 
 import fnmatch
@@ -24,7 +25,7 @@ FEWEST = 1 << 14  # of those that are measured
 LARGEST = 1 << 23  # elements of a result
 LONGEST_MS = 100.0
 ATTEMPTS = 8  # samples of an operator that are enlarged
-SORTED = ("bucketize", "searchsorted")  # repeated values are no sorted rows
+SORTED = ("bucketize", "nn.functional.embedding_bag", "searchsorted")  # repeated values are no sorted rows
 
 
 def operators(patterns: list[str]) -> list:
@@ -81,4 +82,6 @@ def can_run(sample: database.Case, inputs: list[torch.Tensor]) -> bool:
             return False
     memory = {value.untyped_storage().data_ptr() for value in inputs}
     computes = any(result.untyped_storage().data_ptr() not in memory for result in results)  # more than views
-    return computes and took < LONGEST_MS and all(0 < result.numel() <= LARGEST for result in results)
+    if not computes or took >= LONGEST_MS or any(not 0 < result.numel() <= LARGEST for result in results):
+        return False
+    return all(result.isfinite().any() for result in results)  # else nothing would be compared

@@ -47,8 +47,8 @@ Results pdist(Call& call) {
 
 Results pairwise_distance(Call& call) {
   const std::array given = {call.value("x1"), call.value("x2")};
-  const auto x = promoted(call.build, given, true);
-  const Ref d = x[0] - x[1] + call.number("eps", 1e-6);
+  const auto x = promoted(call.build, given);
+  const Ref d = in_floats(x[0] - x[1]) + call.number("eps", 1e-6);
   return p_norm(d, call.number("p", 2), {last_axis(d)}, call.flag("keepdim", false));
 }
 

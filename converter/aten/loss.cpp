@@ -86,10 +86,9 @@ Results hinge_embedding_loss(Call& call) {
 }
 
 Results margin_ranking_loss(Call& call) {
-  const std::array given = {call.value("input1"), call.value("input2"), call.value("target"),
-                            AbstractValue(call.number("margin", 0))};
+  const std::array given = {call.value("input1"), call.value("input2"), call.value("target")};
   const auto x = promoted(call.build, given);
-  return reduced(call, not_negative(-x[2] * (x[0] - x[1]) + x[3]));
+  return reduced(call, not_negative(in_floats(-x[2] * (x[0] - x[1])) + call.number("margin", 0)));
 }
 
 Ref x_log_y(const Ref& x, const Ref& y) {
@@ -288,13 +287,13 @@ Results multilabel_margin_loss(Call& call) {
 }
 
 Ref distance(const Ref& a, const Ref& b, double p, double eps) {
-  const Ref d = a - b + eps;
+  const Ref d = in_floats(a - b) + eps;
   return p_norm(d, p, {static_cast<std::int64_t>(d.rank()) - 1}, false);
 }
 
 Results triplet_margin_loss(Call& call) {
   const std::array given = {call.value("anchor"), call.value("positive"), call.value("negative")};
-  const auto x = promoted(call.build, given, true);
+  const auto x = promoted(call.build, given);
   const double p = call.number("p", 2), eps = call.number("eps", 1e-6);
   const Ref near = distance(x[0], x[1], p, eps);
   Ref far = distance(x[0], x[2], p, eps);

@@ -286,18 +286,14 @@ Ref norm_operand(Call& call) {
   const Ref x = call.tensor(call.find("self") ? "self" : "A");
   return cast(call.dtype("dtype").value_or(is_float(x.dtype()) ? x.dtype() : DType::f32), x);
 }
-Results vector_norm(Call& call) {
+/// Halves are rounded once, also where they are asked for as the dtype.
+Results norm_of_order(Call& call, double p) {
   const Ref x = norm_operand(call);
-  return p_norm(x, call.number("ord", 2), call.axes("dim", x.rank()), call.flag("keepdim", false));
+  return cast(x.dtype(), p_norm(working(x), p, call.axes("dim", x.rank()), call.flag("keepdim", false)));
 }
-Results norm(Call& call) {
-  const Ref x = norm_operand(call);
-  return p_norm(x, call.number("p", 2), call.axes("dim", x.rank()), call.flag("keepdim", false));
-}
-Results frobenius_norm(Call& call) {
-  const Ref x = norm_operand(call);
-  return p_norm(x, 2, call.axes("dim", x.rank()), call.flag("keepdim", false));
-}
+Results vector_norm(Call& call) { return norm_of_order(call, call.number("ord", 2)); }
+Results norm(Call& call) { return norm_of_order(call, call.number("p", 2)); }
+Results frobenius_norm(Call& call) { return norm_of_order(call, 2); }
 
 Results cosine_similarity(Call& call) {
   const std::array given = {call.value("x1"), call.value("x2")};

@@ -65,6 +65,8 @@ Ref real_operand(Call& call, std::string_view argument) {
   return promoted(call.build, given, true)[0];
 }
 
+Ref in_floats(const Ref& x) { return is_float(x.dtype()) ? x : cast(DType::f32, x); }
+
 std::optional<double> known_real(const AbstractValue& d) {
   if (const auto* real = d.get<double>()) return *real;
   if (const auto* dim = d.get<Dim>(); dim && dim->is_known()) return static_cast<double>(dim->value());

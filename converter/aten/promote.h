@@ -19,6 +19,8 @@ Ref operand(Builder&, const AbstractValue&, DType);
 std::vector<Ref> promoted(Builder&, std::span<const AbstractValue> operands, bool real = false);
 /// The argument as floats: integers and bools become f32.
 Ref real_operand(Call&, std::string_view argument = "self");
+/// The same of a value.
+Ref in_floats(const Ref& x);
 /// True when a double holds the integer exactly.
 constexpr bool fits_double(std::int64_t value) {
   constexpr std::int64_t most = std::int64_t{1} << 53;

@@ -330,40 +330,39 @@ Results diff(Call& call) {
   return x;
 }
 
-/// The distances between neighbours along an axis: the same everywhere, or those of a tensor x.
-Ref steps_of(Call& call, const Ref& y, std::int64_t axis) {
-  const Ref x = call.optional_tensor("x");
-  if (!x) return y.literal(call.number("dx", 1));
-  const Ref at_y = is_float(y.dtype()) ? cast(y.dtype(), x) : x;
-  if (x.rank() == 1) {
-    const auto [before, after] = neighbours(call.build, at_y, 0);
-    const Ref d = after - before;
-    Shape row(y.rank(), Dim(1));
-    row[at(axis)] = d.shape()[0];
-    return reshape(d, row);
-  }
+/// The distances between neighbours of x along an axis of y.
+Ref steps_of(Call& call, const Ref& x, const Ref& y, std::int64_t axis) {
+  const bool is_row = x.rank() == 1;
   const std::int64_t own = axis - static_cast<std::int64_t>(y.rank()) + static_cast<std::int64_t>(x.rank());
-  const auto [before, after] = neighbours(call.build, at_y, own);
-  return after - before;
+  const auto [before, after] = neighbours(call.build, x, is_row ? 0 : own);
+  const Ref d = after - before;
+  if (!is_row) return d;
+  Shape row(y.rank(), Dim(1));
+  row[at(axis)] = d.shape()[0];
+  return reshape(d, row);
 }
 
-/// The areas between neighbours, of the trapezoidal rule.
-Ref trapezoids(Call& call, std::int64_t& axis) {
-  Ref y = call.tensor("y");
+/// Twice the areas between neighbours, of the trapezoidal rule. Those of integers wrap around before they are
+/// added up; where the distance is a number, all are floats.
+Ref twice_the_areas(Call& call, std::int64_t& axis) {
+  const Ref y = call.tensor("y"), x = call.optional_tensor("x");
   axis = call.axis("dim", y.rank(), -1);
-  if (!is_float(y.dtype())) y = cast(DType::f32, y);
-  const auto [before, after] = neighbours(call.build, y, axis);
-  return (before + after) * cast(y.dtype(), steps_of(call, y, axis)) / 2.0;
+  const auto [before, after] = neighbours(call.build, x ? y : in_floats(y), axis);
+  const Ref sums = before + after,
+            steps = x ? steps_of(call, x, y, axis) : sums.literal(call.number("dx", 1));
+  const DType common = promote_types(sums.dtype(), steps.dtype());
+  const Ref areas = cast(common, sums) * cast(common, steps);
+  return is_float(common) ? areas : cast(DType::i64, areas);
 }
 Results trapezoid(Call& call) {
   std::int64_t axis = 0;
-  const Ref areas = trapezoids(call, axis);
-  return sum(areas, {axis});
+  const Ref areas = twice_the_areas(call, axis);
+  return in_floats(sum(areas, {axis})) / 2.0;
 }
 Results cumulative_trapezoid(Call& call) {
   std::int64_t axis = 0;
-  const Ref areas = trapezoids(call, axis);
-  return cumsum(areas, axis);
+  const Ref areas = twice_the_areas(call, axis);
+  return in_floats(cumsum(areas, axis)) / 2.0;
 }
 
 Results sum_to_size(Call& call) {

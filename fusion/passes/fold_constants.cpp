@@ -160,7 +160,7 @@ class Folding {
     for (Made* const of : std::exchange(computed_, {})) of->value = {};
     if (!result.defined()) return false;
     Value* constant = nullptr;
-    if (result.rank() == 0) {
+    if (result.rank() == 0 && !is_complex(result.dtype())) {  // complex numbers have no literals
       constant = body.literal(std::move(result));
     } else {
       const auto named = std::find_if(node.inputs().begin(), node.inputs().end(),

@@ -1,7 +1,7 @@
 // Pairs of numbers, as the parts of complex ones, that one function computes part by part:
 //   concat(f(x[..., 0]), f(x[..., 1])) = f(x)
 // f: pointwise operators, movements and running sums, whose other operands both parts share, or two numbers;
-// a part alone may be negated, as that of a conjugate is.
+// a part alone may be negated, as that of a conjugate is. What moves single elements moves complex numbers.
 #include <array>
 #include <cstring>
 #include <optional>
@@ -104,7 +104,7 @@ std::optional<Op> with_axis_behind(const Op& op, std::size_t rank) {
 /// Does an operand hold elements that the operator moves? The others say where.
 bool is_moved(const Op& op, std::size_t operand) {
   if (op.is<IndexPut>()) return operand < 2;
-  if (op.is<IndexAdd>()) return operand != 1;
+  if (op.is<IndexAdd>() || op.is<Scatter>()) return operand != 1;
   return operand == 0 || op.is<Concat>();
 }
 
@@ -135,6 +135,20 @@ bool works_on_elements(const Node& n) {
          (written.rank() == 0 || !known_less(numel(written.shape()) * 4, numel(x.shape())).value_or(false));
 }
 
+/// Does it move single elements, of a type that complex numbers have?
+bool moves_numbers(const Node& n) {
+  const IndexPut* put = n.as<IndexPut>();
+  const Scatter* scatter = n.as<Scatter>();
+  const bool moves = n.is<Gather>() || (put && !put->accumulate && works_on_elements(n)) ||
+                     (scatter && scatter->reduce == ScatterReduce::none);
+  return moves && complex_of(n.output()->dtype());
+}
+
+/// Has it a form of pairs?
+bool takes_pairs(const Node& n) {
+  return moves_numbers(n) || (with_axis_behind(n.op(), n.input()->rank()) && !works_on_elements(n));
+}
+
 /// Are these the same function of two parts of the same values?
 bool are_alike(const Value* a, const Value* b, int most_deep = 32) {
   if (parted(a, b) || are_numbers(a, b)) return true;
@@ -146,8 +160,7 @@ bool are_alike(const Value* a, const Value* b, int most_deep = 32) {
   if (!f || !g || a == b || most_deep == 0 || a->type() != b->type() ||
       !(f->op() == g->op() || (pad_with_a_number(f->op(), g->op()) && complex_of(a->dtype()))) ||
       f->num_outputs() != 1 || a->uses().size() != 1 || b->uses().size() != 1 || f->inputs().empty() ||
-      f->inputs().size() != g->inputs().size() || !with_axis_behind(f->op(), f->input()->rank()) ||
-      works_on_elements(*f))
+      f->inputs().size() != g->inputs().size() || !takes_pairs(*f))
     return false;
   bool any = false;
   for (std::size_t i = 0; i < f->inputs().size(); ++i) {
@@ -179,11 +192,13 @@ Ref joined(Value* a, Value* b, const InsertionPoint& point) {
     const Ref numbers = bitcast(*complex_of(a->dtype()), joined(f.input(), b->node()->input(), point));
     return bitcast(a->dtype(), tenon::apply(f.op(), std::array{numbers}));
   }
+  const auto numbers = moves_numbers(f) ? complex_of(a->dtype()) : std::nullopt;
   std::vector<Ref> operands;
   for (std::size_t i = 0; i < f.inputs().size(); ++i) {
     Value *x = f.input(i), *y = b->node()->input(i);
     if (x->shape() == y->shape() && are_alike(x, y)) {
-      operands.push_back(joined(x, y, point));
+      const Ref pairs = joined(x, y, point);
+      operands.push_back(numbers ? bitcast(*numbers, pairs) : pairs);
       continue;
     }
     Ref shared(x, point);
@@ -194,6 +209,7 @@ Ref joined(Value* a, Value* b, const InsertionPoint& point) {
     }
     operands.push_back(shared);
   }
+  if (numbers) return bitcast(a->dtype(), tenon::apply(f.op(), operands));
   return tenon::apply(*with_axis_behind(f.op(), f.input()->rank()), operands);
 }
 

@@ -1,4 +1,5 @@
 // References of the operators that write at places a tensor names.
+#include <cstring>
 #include <limits>
 
 #include "base/scalar.h"
@@ -23,7 +24,7 @@ T identity(ScatterReduce reduce) {
 template <class T>
 T joined(ScatterReduce reduce, T a, T b) {
   switch (reduce) {
-    case ScatterReduce::none: return b;
+    case ScatterReduce::none: break;
     case ScatterReduce::sum:
     case ScatterReduce::mean: return apply(Prim::add, a, b);
     case ScatterReduce::prod: return apply(Prim::mul, a, b);
@@ -60,21 +61,37 @@ std::vector<std::int64_t> targets(const Tensor& x, const Tensor& indices, std::i
 // The part of src that the indices cover.
 Tensor covered(Tensor src, const Index& shape) {
   for (std::size_t i = 0; i < shape.size(); ++i) src = src.slice(static_cast<std::int64_t>(i), 0, shape[i]);
-  return widened(src);
+  return src;
+}
+
+// Rows of so many elements of any type, one for each of the rows `to` of a dense tensor.
+void put_rows(const Tensor& src, std::span<const std::int64_t> to, std::int64_t width, Tensor& out) {
+  const Tensor rows = src.contiguous();
+  const auto bytes = static_cast<std::int64_t>(size_of(out.dtype())) * width;
+  const std::byte* from = rows.bytes();
+  for (const std::int64_t row : to) {
+    std::memcpy(out.mutable_bytes() + row * bytes, from, static_cast<std::size_t>(bytes));
+    from += bytes;
+  }
 }
 
 }  // namespace
 
 void Scatter::reference(InSpan in, OutSpan out) const {
-  Tensor wide = widened(in[0]).clone();
-  const Tensor src = covered(in[2], in[1].shape());
   const std::vector<std::int64_t> to = targets(in[0], in[1], axis);
+  if (reduce == ScatterReduce::none) {
+    Tensor result = in[0].clone();
+    put_rows(covered(in[2], in[1].shape()), to, 1, result);
+    return out[0].copy_from(result);
+  }
+  Tensor wide = widened(in[0]).clone();
+  const Tensor src = widened(covered(in[2], in[1].shape()));
   std::vector<std::int64_t> count(static_cast<std::size_t>(wide.numel()), include_self ? 1 : 0);
   const DType dtype = in[0].dtype();
   dispatch_wide(dtype, [&]<class T>(dtype_tag<T>) {
     T* y = wide.mutable_data<T>();
     const T* source = src.data<T>();
-    if (!include_self && reduce != ScatterReduce::none)
+    if (!include_self)
       for (const std::int64_t place : to) y[place] = identity<T>(reduce);
     for (const std::int64_t place : to) {
       y[place] = joined(reduce, y[place], *source++);
@@ -93,21 +110,26 @@ void Scatter::reference(InSpan in, OutSpan out) const {
 
 void IndexPut::reference(InSpan in, OutSpan out) const {
   const Axes order = listed_first(in[0].rank(), axes);
-  Tensor wide = widened(in[0].permute(order)).clone();
+  const Tensor x = in[0].permute(order);
   const Index places = places_of(in.subspan(2));
   const PlaceList list(in[0], axes, in.subspan(2), places);
   const std::size_t front = places_front(axes);
-  Index target(wide.shape().begin() + static_cast<std::ptrdiff_t>(axes.size()), wide.shape().end());
+  Index target(x.shape().begin() + static_cast<std::ptrdiff_t>(axes.size()), x.shape().end());
   const std::int64_t width = numel(target);
   target.insert(target.begin() + static_cast<std::ptrdiff_t>(front), places.begin(), places.end());
-  const Tensor values =
-      widened(in[1].expand(target).permute(places_first(target.size(), front, places.size())));
+  const Tensor rows = in[1].expand(target).permute(places_first(target.size(), front, places.size()));
+  if (!accumulate) {
+    Tensor result = x.clone();
+    put_rows(rows, list.row, width, result);
+    return out[0].copy_from(result.permute(inverse(order)));
+  }
+  Tensor wide = widened(x).clone();
+  const Tensor values = widened(rows);
   dispatch_wide(in[0].dtype(), [&]<class T>(dtype_tag<T>) {
     const T* source = values.data<T>();
     for (const std::int64_t row : list.row) {
       T* to = wide.mutable_data<T>() + row * width;
-      for (std::int64_t i = 0; i < width; ++i, ++source)
-        to[i] = accumulate ? apply(Prim::add, to[i], *source) : *source;
+      for (std::int64_t i = 0; i < width; ++i, ++source) to[i] = apply(Prim::add, to[i], *source);
     }
   });
   out[0].copy_from(wide.permute(inverse(order)));

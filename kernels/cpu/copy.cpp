@@ -98,6 +98,18 @@ void repeat_each(const T* from, long source_step, T* to, long count, long times)
     for (long j = 0; j < times; ++j) to[j] = from[i * source_step];
 }
 
+/// A row of so many bytes `times` times, one behind the other.
+void repeat_row(const std::byte* from, std::byte* to, std::size_t bytes, std::size_t times) {
+  if (times == 0) return;
+  std::memcpy(to, from, bytes);
+  const std::size_t all = bytes * times;
+  for (std::size_t done = bytes; done < all;) {
+    const std::size_t more = std::min(done, all - done);
+    std::memcpy(to + done, to, more);
+    done += more;
+  }
+}
+
 /// target[c][r] = source[r][c]: rows of the source are contiguous, so are columns of the target.
 void transpose(long rows, long cols, const float* from, long source_stride, float* to, long target_stride) {
   copy_transpose_block(rows, cols, from, source_stride, to, target_stride);
@@ -165,6 +177,10 @@ long StridedCopy::elements_of(const std::vector<Dim>& dims) {
   return std::accumulate(dims.begin(), dims.end(), 1L, [](long n, const Dim& dim) { return n * dim.extent; });
 }
 
+bool StridedCopy::repeats(const Dim& row, const Dim& rows) {
+  return row.source == 1 && row.target == 1 && rows.source == 0 && rows.target == row.extent;
+}
+
 bool StridedCopy::choose_box() {
   const std::size_t rank = outer_.size();
   if (rank < 2 || rank > max_box_dims || element_size_ > 8 || outer_.back().source < 0) return false;
@@ -174,6 +190,8 @@ bool StridedCopy::choose_box() {
   if (inner.target == 1 && inner.source > 1 && contiguous != outer_.end()) {
     const bool is_tile = inner.extent >= few && contiguous->extent >= few;
     if (is_tile || inner.extent * contiguous->extent >= few_elements) return false;
+  } else if (repeats(inner, rows) && inner.extent * rows.extent >= few_elements) {
+    return false;
   } else if (rank == 2 || inner.extent * rows.extent >= few_elements) {
     const bool is_short = inner.extent * element_size_ < short_row_bytes;
     if (inner.source != 1 || inner.target != 1 || !is_short) return false;
@@ -253,6 +271,10 @@ void StridedCopy::run_rows_of(const std::byte* source, std::byte* target, long f
     if (inner_.source == 0 && inner_.target == 1 && inner_.extent <= few_times &&
         steps.target == inner_.extent) {
       repeat_each(reinterpret_cast<const T*>(s), steps.source, reinterpret_cast<T*>(t), count, inner_.extent);
+      continue;
+    }
+    if (repeats(inner_, steps)) {
+      repeat_row(s, t, static_cast<std::size_t>(inner_.extent * size), static_cast<std::size_t>(count));
       continue;
     }
     for (long i = 0; i < count; ++i, s += steps.source * size, t += steps.target * size) {

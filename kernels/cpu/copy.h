@@ -30,6 +30,8 @@ class StridedCopy {
     long target;
   };
   static long elements_of(const std::vector<Dim>& dims);
+  /// One row of the source fills those of the target, which lie one behind the other.
+  static bool repeats(const Dim& row, const Dim& rows);
   bool choose_box();
   void run_rows(const std::byte* source, std::byte* target, long first, long last) const;
   template <class T>

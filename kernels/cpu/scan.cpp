@@ -16,11 +16,12 @@ void scan(const Scan& s, ThreadPool& pool) {
       scan_part(s, {first * s.length, std::min(lines, s.outer - first)});
     });
   }
-  const long parts = (s.inner + scan_columns_at_once - 1) / scan_columns_at_once;
+  constexpr long fewest = 64;  // columns: shorter pieces of rows take memory longer
+  const long share = s.outer * s.inner / pool.threads() / fewest * fewest;
+  const long width = std::clamp(share, fewest, scan_columns_at_once), parts = (s.inner + width - 1) / width;
   pool.parallel_for(s.outer * parts, [&](long chunk, int) {
-    const long column = chunk % parts * scan_columns_at_once;
-    scan_part(
-        s, {chunk / parts * s.length * s.inner + column, std::min(scan_columns_at_once, s.inner - column)});
+    const long column = chunk % parts * width;
+    scan_part(s, {chunk / parts * s.length * s.inner + column, std::min(width, s.inner - column)});
   });
 }
 

@@ -33,7 +33,7 @@ struct ScanPart {
   long at;  // of its first element
   long count;
 };
-inline constexpr long scan_columns_at_once = 64;
+inline constexpr long scan_columns_at_once = 512;
 using PartOfScan = void(const Scan& scan, const ScanPart& part);
 TENON_PER_ISA(PartOfScan, scan_part, scan_part)
 

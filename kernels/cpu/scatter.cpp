@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <complex>
 #include <cstring>
 
 #include "base/error.h"
@@ -71,7 +72,7 @@ template <class T>
 void fill(T* to, T number, std::size_t count) {
   constexpr T zero{};
   if (std::memcmp(&number, &zero, sizeof(T)) == 0)
-    std::memset(to, 0, count * sizeof(T));
+    std::memset(static_cast<void*>(to), 0, count * sizeof(T));
   else
     std::fill_n(to, count, number);
 }
@@ -312,7 +313,8 @@ ScatterPart replacing_part(const Scatter& s) {
     case 1: return scatter_part<std::uint8_t, Index, Replace<std::uint8_t>>;
     case 2: return scatter_part<std::uint16_t, Index, Replace<std::uint16_t>>;
     case 4: return scatter_part<std::uint32_t, Index, Replace<std::uint32_t>>;
-    default: return scatter_part<std::uint64_t, Index, Replace<std::uint64_t>>;
+    case 8: return scatter_part<std::uint64_t, Index, Replace<std::uint64_t>>;
+    default: return scatter_part<std::complex<double>, Index, Replace<std::complex<double>>>;
   }
 }
 template <class Index>

@@ -39,7 +39,7 @@ constexpr bool can_join(DType t) {
 /// floats.
 constexpr bool can_join_few(DType t) { return t == DType::f16 || t == DType::bf16; }
 /// Has a scatter that joins nothing one?
-constexpr bool can_replace(DType t) { return !is_string(t) && size_of(t) <= 8; }
+constexpr bool can_replace(DType t) { return !is_string(t); }
 
 /// Bytes of scratch that scatter() needs.
 std::size_t scatter_scratch_size(const Scatter& scatter, int threads);

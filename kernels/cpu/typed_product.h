@@ -25,7 +25,7 @@ struct TypedProduct {
 
   /// Few enough numbers that both sides are read where they lie, without being packed?
   bool is_small() const {
-    constexpr long most = 4096;
+    constexpr long most = 16384;
     return b_column == 1 && K * N <= most;
   }
 };

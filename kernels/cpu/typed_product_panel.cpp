@@ -194,7 +194,9 @@ static __attribute__((noinline)) void row_tile(const TypedProduct<T>& p, long m,
   }
 }
 
-constexpr int small_rows = 6;  // of a small product's tile
+// Of a small product's tile: at least eight sums, since each waits four cycles for the one before.
+constexpr int small_rows = vector_registers == 32 ? 8 : 6;
+constexpr int small_vectors = vector_registers == 32 ? 3 : 2;
 
 /// Rows and columns of a small product: [m, m + Rows) and [n, n + columns), of at most `Vectors` vectors.
 template <class T, int Rows, int Vectors>
@@ -240,20 +242,36 @@ static TENON_INLINE void run_small_tile(const TypedProduct<T>& p, long m, long r
   tiles[rows - 1](p, m, n, columns);
 }
 
+/// How many of `rest` rows or vectors the next tile has, so that the last ones have about as many.
+static TENON_INLINE long next_part(long rest, long most) {
+  return rest <= most ? rest : rest < 2 * most ? (rest + 1) / 2 : most;
+}
+
+/// All rows pass by columns of B that stay in the L1 cache.
 template <class T>
-static void small_product(const TypedColumns<T>& call) {
-  constexpr long lanes = Vectors<T>::count;
+static __attribute__((noinline)) void small_product(const TypedColumns<T>& call) {
+  constexpr long lanes = Vectors<T>::count, cached = (32 << 10) / sizeof(T) / lanes;  // vectors
   const TypedProduct<T>& p = *call.product;
   const auto heights = typename MakeLaneList<small_rows>::type{};
-  const long tiles = (p.M + small_rows - 1) / small_rows, height = (p.M + tiles - 1) / tiles;
-  for (long m = 0; m < p.M; m += height) {
-    const long rows = p.M - m < height ? p.M - m : height;
-    for (long n = call.first; n < call.last; n += 2 * lanes) {
-      const long columns = call.last - n;
-      if (columns <= lanes)
-        run_small_tile<T, 1>(p, m, rows, n, columns, heights);
-      else
-        run_small_tile<T, 2>(p, m, rows, n, columns < 2 * lanes ? columns : 2 * lanes, heights);
+  const long vectors = (call.last - call.first + lanes - 1) / lanes;
+  long at_once = vectors;
+  if (p.K * vectors > cached) at_once = cached / p.K > small_vectors ? cached / p.K : small_vectors;
+  for (long begin = 0; begin < vectors; begin += at_once) {
+    const long end = vectors - begin < at_once ? vectors : begin + at_once;
+    for (long m = 0, rows = 0; m < p.M; m += rows) {
+      rows = next_part(p.M - m, small_rows);
+      for (long v = begin, wide = 0; v < end; v += wide) {
+        wide = next_part(end - v, small_vectors);
+        const long n = call.first + v * lanes, rest = call.last - n;
+        const long columns = rest < wide * lanes ? rest : wide * lanes;
+        if (wide == 1) {
+          run_small_tile<T, 1>(p, m, rows, n, columns, heights);
+        } else if (wide == 2) {
+          run_small_tile<T, 2>(p, m, rows, n, columns, heights);
+        } else if constexpr (small_vectors == 3) {
+          run_small_tile<T, 3>(p, m, rows, n, columns, heights);
+        }
+      }
     }
   }
 }

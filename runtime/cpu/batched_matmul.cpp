@@ -58,10 +58,8 @@ class BatchedStep : public CpuStep {
 
 bool is_bf16(const Value* side) { return side->dtype() == DType::bf16 || is_widened_from(side, DType::bf16); }
 
-/// Are both sides bfloat16, widened or not, and does the CPU multiply such numbers?
-bool multiplies_bf16(const BatchedMatmulCall& call) {
-  return cpu::runs_dot_of_bf16() && is_bf16(call.left) && is_bf16(call.right);
-}
+/// Are both sides bfloat16, widened or not? Where the CPU multiplies no pairs, tiles widen them.
+bool multiplies_bf16(const BatchedMatmulCall& call) { return is_bf16(call.left) && is_bf16(call.right); }
 
 cpu::BatchedGemm gemm_of(const BatchedLayout& layout, const BatchedMatmulCall& call) {
   cpu::BatchedGemm g{
@@ -158,8 +156,8 @@ bool multiplies_halves(const Node& member, const Group& group) {
     return factor && factor->dtype() == DType::bf16 && factor->kind() != Value::Kind::weight &&
            !ConstantValue(factor).is_constant();
   };
-  return cpu::runs_dot_of_bf16() && (result == DType::bf16 || result == DType::f32) && is_half(0) &&
-         is_half(1) && member.input(0)->shape().back().value() <= cpu::RowGemm::max_depth;
+  return (result == DType::bf16 || result == DType::f32) && is_half(0) && is_half(1) &&
+         member.input(0)->shape().back().value() <= cpu::RowGemm::max_depth;
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ void emit_slices(Planner& planner, const Group& group) {
   const Slices slices = *Slices::match(node);
   const auto axis = static_cast<std::size_t>(slices.axis);
   const PlannedTensor x = x_of_scatter(planner, slices.x), indices = planner.dense(slices.indices);
-  const auto element = element_of_constant(planner, slices.src);
+  const auto element = element_of(planner, slices.src);
   const PlannedTensor src = element ? *element : planner.dense(slices.src);
   const std::int64_t outer = numel(std::span(x.shape()).first(axis));
   const std::int64_t inner = numel(std::span(x.shape()).subspan(axis + 1)), count = src.shape()[axis];

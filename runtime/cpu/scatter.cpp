@@ -43,7 +43,7 @@ void emit_scatter(Planner& planner, const Group& group) {
     return cpu::Scatter::Strides{found[0], found[1], found[2]};
   };
   const PlannedTensor x = x_of_scatter(planner, node.input(0));
-  const auto element = element_of_constant(planner, node.input(2));
+  const auto element = element_of(planner, node.input(2));
   const PlannedTensor indices = read(node.input(1)), src = element ? *element : read(node.input(2));
   const Index sizes = around(indices.shape(), op.axis);
   emit_scatter_step(planner, node,

@@ -1,8 +1,5 @@
 #include "runtime/cpu/scatter_step.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "runtime/cpu/step.h"
 #include "runtime/index_fault.h"
 
@@ -41,30 +38,21 @@ class ScatterStep : public CpuStep {
 };
 
 bool is_one_element(const PlannedTensor& t) {
-  return std::ranges::all_of(t.strides(), [](std::int64_t stride) { return stride == 0; });
-}
-
-/// Is every element of a tensor the same?
-bool is_uniform(const Tensor& t) {
-  const std::size_t size = size_of(t.dtype());
-  return t.numel() > 0 && t.is_contiguous() &&
-         std::memcmp(t.bytes(), t.bytes() + size, (static_cast<std::size_t>(t.numel()) - 1) * size) == 0;
+  for (std::size_t axis = 0; axis < t.rank(); ++axis)
+    if (t.shape()[axis] != 1 && t.strides()[axis] != 0) return false;
+  return true;
 }
 
 }  // namespace
 
-std::optional<PlannedTensor> element_of_constant(Planner& planner, const Value* value) {
-  const auto known = planner.assignment().constant(value);
-  if (!known || !is_uniform(*known)) return std::nullopt;
-  Tensor element = Tensor::empty(value->dtype(), {});
-  std::memcpy(element.mutable_bytes(), known->bytes(), size_of(value->dtype()));
-  return planner.constant(element).expand(known->shape());
+std::optional<PlannedTensor> element_of(Planner& planner, const Value* value) {
+  const PlannedTensor at = planner.repeated(planner.assignment().at(value));
+  return is_one_element(at) ? std::optional(at) : std::nullopt;
 }
 
 PlannedTensor x_of_scatter(Planner& planner, const Value* x) {
-  if (const auto element = element_of_constant(planner, x)) return *element;
-  const PlannedTensor at = planner.assignment().at(x);
-  return is_one_element(at) ? at : planner.dense(x);
+  const auto element = element_of(planner, x);
+  return element ? *element : planner.dense(x);
 }
 
 void emit_scatter_step(Planner& planner, const Node& node, const cpu::Scatter& scatter,

@@ -8,8 +8,8 @@ namespace tenon {
 struct Scattered {
   PlannedTensor x, indices, src;  // x as x_of_scatter has it, the others in the strides of cpu::Scatter
 };
-/// A constant whose elements are equal: one of them, stretched over its shape.
-std::optional<PlannedTensor> element_of_constant(Planner& planner, const Value* value);
+/// Of a value whose elements are known to be equal: one of them, stretched over its shape.
+std::optional<PlannedTensor> element_of(Planner& planner, const Value* value);
 /// Where x lies: dense, or one element.
 PlannedTensor x_of_scatter(Planner& planner, const Value* x);
 

@@ -32,6 +32,21 @@ def constant_tensors_as_numbers(i, f):
     return i * 0.5, i + half, f + torch.tensor(0.5, dtype=torch.float64), i - 2.5, i * 3, f.add(i, alpha=2)
 
 
+@case((arange(2, 6, dtype=torch.uint8), 20 * arange(2, 6, dtype=torch.uint8)))
+def integers_wrap_around_before_they_meet_floats(a, b):
+    c = b.flip(1)
+    return (
+        F.pairwise_distance(a, b), F.triplet_margin_loss(a, b, c), F.margin_ranking_loss(a, b, c), torch.trapezoid(b, a),
+        torch.trapezoid(a, c), torch.trapezoid(a.float(), c[0]), torch.cumulative_trapezoid(a, c), torch.trapezoid(a, dx=0.5),
+        torch.cumulative_trapezoid(a, dx=2.0),
+    )  # fmt: skip
+
+
+@case((400 * torch.ones(8, dtype=torch.float16),))
+def norms_whose_squares_are_beyond_halves(x):
+    return torch.linalg.vector_norm(x), torch.linalg.vector_norm(x, dtype=torch.float16), x.norm(dtype=torch.float16)
+
+
 # ---- PyTorch's fast paths ----
 
 

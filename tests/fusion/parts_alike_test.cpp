@@ -8,7 +8,8 @@ namespace {
 
 /// The parts of %x and %y, `body`, which computes %re and %im of this shape, and the pairs of these.
 std::string parts(const std::string& body, const std::string& shape = "N,4") {
-  return fmt::format(R"(graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %j: i64[3], %s: f32[N,4]) {{
+  return fmt::format(
+      R"(graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %j: i64[3], %s: f32[N,4], %k: i64[4], %l: i64[N,4]) {{
   %a = slice(%x, axis=2, end=1) : f32[N,4,1]
   %xr = reshape(%a, shape=[N,4]) : f32[N,4]
   %b = slice(%x, axis=2, start=1, end=2) : f32[N,4,1]
@@ -23,11 +24,12 @@ std::string parts(const std::string& body, const std::string& shape = "N,4") {
   return %r
 }}
 )",
-                     body, shape);
+      body, shape);
 }
 std::string pairs(const std::string& body) {
   return fmt::format(
-      "graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %j: i64[3], %s: f32[N,4]) {{\n{}  return %r\n}}\n",
+      "graph g(%x: f32[N,4,2], %y: f32[4,2], %i: i64[3], %j: i64[3], %s: f32[N,4], %k: i64[4], %l: i64[N,4]) "
+      "{{\n{}  return %r\n}}\n",
       body);
 }
 
@@ -120,6 +122,36 @@ TEST(PartsAlike, WriteAsPairs) {
                pairs("  %r = index(%x, %i, axes=[1]) : f32[N,3,2]\n")});
   expect_same({parts("  %re = flip(%xr, axes=1) : f32[N,4]\n  %im = flip(%xi, axes=1) : f32[N,4]\n"),
                pairs("  %r = flip(%x, axes=1) : f32[N,4,2]\n")});
+}
+
+// A pair is a short row: where single elements move, complex numbers do.
+TEST(PartsAlike, MoveAsNumbers) {
+  expect_same({parts("  %re = index_put(%xr, %yr, %k, axes=1) : f32[N,4]\n"
+                     "  %im = index_put(%xi, %yi, %k, axes=1) : f32[N,4]\n"),
+               pairs("  %1 = bitcast(%x, to=c64) : c64[N,4]\n"
+                     "  %2 = bitcast(%y, to=c64) : c64[4]\n"
+                     "  %3 = index_put(%1, %2, %k, axes=1) : c64[N,4]\n"
+                     "  %r = bitcast(%3, to=f32) : f32[N,4,2]\n")});
+  expect_same({parts("  %re = scatter(%xr, %l, %xr, axis=1) : f32[N,4]\n"
+                     "  %im = scatter(%xi, %l, %xi, axis=1) : f32[N,4]\n"),
+               pairs("  %1 = bitcast(%x, to=c64) : c64[N,4]\n"
+                     "  %2 = scatter(%1, %l, %1, axis=1) : c64[N,4]\n"
+                     "  %r = bitcast(%2, to=f32) : f32[N,4,2]\n")});
+  expect_same({parts("  %re = gather(%xr, %l, axis=0) : f32[N,4]\n"
+                     "  %im = gather(%xi, %l, axis=0) : f32[N,4]\n"),
+               pairs("  %1 = bitcast(%x, to=c64) : c64[N,4]\n"
+                     "  %2 = gather(%1, %l, axis=0) : c64[N,4]\n"
+                     "  %r = bitcast(%2, to=f32) : f32[N,4,2]\n")});
+}
+
+TEST(PartsAlike, ANumberIsPutAsAComplexOne) {
+  const auto original =
+      graph_with_data(parts("  %re = index_put(%xr, 2.5, %k, axes=1) : f32[N,4]\n"
+                            "  %im = index_put(%xi, -1.5, %k, axes=1) : f32[N,4]\n"));
+  const auto graph = clone(*original);
+  fuse(*graph);
+  EXPECT_EQ(body_text(*graph).find("concat("), std::string::npos) << body_text(*graph);
+  expect_equal_results(*original, *graph);
 }
 
 // As those of a conjugate.

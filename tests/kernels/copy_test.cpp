@@ -62,6 +62,8 @@ TEST_P(Copy, OfEveryElementSizeAndLayout) {
     expect_copy(size, {2, 33, 9, 8}, {33 * 72, 1, 8 * 33, 33}, {33 * 72, 72, 8, 1});  // NHWC to NCHW
     expect_copy(size, {3, 4, 5}, {1, 3, 12}, {20, 5, 1});                             // reversed dims
     expect_copy(size, {6, 50}, {0, 1}, {50, 1});                                      // broadcast of a row
+    expect_copy(size, {3, 900, 2}, {2, 0, 1}, {1800, 2, 1});                          // of several short rows
+    expect_copy(size, {70001, 3}, {0, 1}, {3, 1});                                    // in several chunks
     expect_copy(size, {6, 50}, {1, 0}, {50, 1});                                      // and of a column
     expect_copy(size, {6, 50}, {-50, -1}, {50, 1}, 299);                              // flip
     expect_copy(size, {6, 50}, {50, 1}, {-100, 2}, 0, 500);

@@ -65,7 +65,7 @@ TEST_P(Scans, EveryShapeAndType) {
   for (const Fold fold : {Fold::sum, Fold::prod, Fold::max, Fold::min})
     for (const long outer : {1, 7, 8, 39})
       for (const long length : {1, 2, 33, 70})
-        for (const long inner : {1, 3, 64, 65, 130}) {
+        for (const long inner : {1, 3, 64, 65, 130, 1100}) {
           check<float>(DType::f32, fold, outer, length, inner);
           check<double>(DType::f64, fold, outer, length, inner);
           check<std::int32_t>(DType::i32, fold, outer, length, inner);

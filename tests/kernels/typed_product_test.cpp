@@ -88,6 +88,7 @@ void check_all() {
                   {.M = M, .N = N, .K = K, .a_transposed = true, .b_transposed = transposed, .batch = 2});
           }
   check<T>({.M = 14, .N = 300, .K = 20});
+  check<T>({.M = 21, .N = 200, .K = 80, .batch = 2});  // small, but its columns pass by in parts
   for (const long M : {479, 480, 1003}) check<T>({.M = M, .N = 9, .K = 12, .bias = true});
 }
 

@@ -362,6 +362,23 @@ TEST(Plan, ConcatenationsThatGrowAreSharedInTheOrderOfTheirReaders) {
   expect_same_as_reference(returned_block);
 }
 
+TEST(Plan, OfAConstantThatRepeatsASliceTheSliceIsRead) {
+  constexpr auto text = R"(graph g() {
+  %1 = full(shape=[30,2], value=2.5, dtype=f64) : f64[30,2]
+  %2 = iota(size=2, dtype=f64) : f64[2]
+  %3 = mul(%1, %2) : f64[30,2]
+  %4 = iota(size=60, dtype=f64) : f64[60]
+  return %1, %3, %4
+}
+)";
+  const auto plan = plan_of(text);
+  ASSERT_EQ(plan->copies(), 3) << plan->text();
+  EXPECT_EQ(plan->steps[0]->reads[0].strides(), (Index{0, 0}));
+  EXPECT_EQ(plan->steps[1]->reads[0].strides(), (Index{0, 1}));
+  EXPECT_EQ(plan->steps[2]->reads[0].strides(), (Index{1}));
+  expect_same_as_reference(text);
+}
+
 TEST(Plan, TextNamesKernelsAndPlaces) {
   const std::string text = plan_of(u_net, {{"N", 1}})->text();
   EXPECT_NE(text.find("arena+"), std::string::npos) << text;
