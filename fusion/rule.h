@@ -24,6 +24,8 @@ struct Rule {
 };
 
 std::vector<std::string_view> names(std::span<const Rule> rules);
+/// A weight whose numbers are there: a graph may be without its data.
+inline bool has_numbers(const Value* v) { return v->kind() == Value::Kind::weight && v->tensor().defined(); }
 /// Sweeps over the nodes, first to last, until no rule applies. Replaced nodes are erased.
 void apply_rules(Rewriter&, std::span<const Rule> rules);
 

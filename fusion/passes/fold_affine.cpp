@@ -32,14 +32,12 @@ Tensor tensor_of(DType dtype, Index shape, const std::vector<double>& values) {
   return t;
 }
 
-bool is_weight(const Value* v) { return v->kind() == Value::Kind::weight && v->tensor().defined(); }
-
 Rule batch_norm_to_affine() {
   return {.name = "batch_norm_to_affine",
           .patterns = {op<BatchNorm>(hole("x"), hole("mean"), hole("var"), hole("weight"), hole("bias"))},
           .refuse = [](const Match& m) -> std::string {
             for (const char* name : {"mean", "var", "weight", "bias"})
-              if (!is_weight(m[name])) return std::string("its ") + name + " is computed, not a weight";
+              if (!has_numbers(m[name])) return std::string("its ") + name + " is computed, not a weight";
             return {};
           },
           .build =
@@ -70,7 +68,7 @@ struct Producer {
 
 std::optional<Producer> producer(Value* v) {
   Node* n = v->node();
-  if (!n || n->inputs().size() < 2 || !is_weight(n->input(1))) return std::nullopt;
+  if (!n || n->inputs().size() < 2 || !has_numbers(n->input(1))) return std::nullopt;
   const bool conv = n->is<Conv>() || n->is<ConvTranspose>();
   if (!conv && !n->is<Linear>()) return std::nullopt;
   const std::size_t axis = conv ? 1 : v->rank() - 1;
@@ -127,7 +125,7 @@ std::string refuse_fold_into(Value* y) {
   for (std::size_t i = 1; i < p->node->inputs().size(); ++i)
     if (p->node->input(i)->uses().size() > 1)
       return "@" + p->node->input(i)->name() + " is shared with another operator";
-  if (p->node->inputs().size() > 2 && !is_weight(p->node->input(2)))
+  if (p->node->inputs().size() > 2 && !has_numbers(p->node->input(2)))
     return "the bias of the " + what + " is computed";
   return {};
 }

@@ -61,8 +61,6 @@ std::optional<std::vector<std::size_t>> taps_within(const Reach& part, const Rea
   return taps;
 }
 
-bool has_numbers(const Value* v) { return v->kind() == Value::Kind::weight && v->tensor().defined(); }
-
 // A convolution by weights that are known.
 Node* convolution(Value* v) {
   Node* const node = v->node();

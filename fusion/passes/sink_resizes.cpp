@@ -2,9 +2,8 @@
 // pixels:
 //   conv1x1(concat(a, resize(x)), [v w]) = conv1x1(a, v) + resize(conv1x1(x, w))
 // A linear before such a convolution is then a part of it:
-//   conv1x1(map(linear(x, p, q)), w, b) = conv1x1(map(x), w p, b + w q)        map: [N, pixels, C] as [N, C,
-//   H, W]
-// as in heads that join maps of several sizes.
+//   conv1x1(map(linear(x, p, q)), w, b) = conv1x1(map(x), w p, b + w q)
+// where map sees [N, pixels, C] as [N, C, H, W]. So do heads that join maps of several sizes.
 #include <algorithm>
 #include <numeric>
 
@@ -19,10 +18,8 @@
 namespace tenon {
 namespace {
 
-bool has_numbers(const Value* v) { return v->kind() == Value::Kind::weight && v->tensor().defined(); }
-
-// A convolution by known weights whose outputs read one pixel each.
-bool reads_one_pixel(const Match& m) {
+// Is it a convolution in one group, by known weights, whose outputs read one pixel each?
+bool is_product_of_pixels(const Match& m) {
   const Conv& conv = m.op<Conv>();
   const Shape& w = m["w"]->shape();
   const auto all = [](const Axes& axes, std::int64_t n) {
@@ -45,11 +42,13 @@ const Node* resize_of(const Value* v) {
   return node && node->is<Interpolate>() && v->uses().size() == 1 ? node : nullptr;
 }
 
-bool keeps_size(const Node& resize) {
-  const auto& scales = resize.as<Interpolate>()->scales;
+// A result is the pixel at its place? Cubic ones multiply others by 0, which may be infinite.
+bool keeps_pixels(const Node& resize) {
+  const auto& [mode, output, align_corners, scales] = *resize.as<Interpolate>();
   const bool computes_places =
       std::any_of(scales.begin(), scales.end(), [](double s) { return s > 0 && s != 1; });
-  return resize.input()->type() == resize.output()->type() && !computes_places;
+  return resize.input()->type() == resize.output()->type() && !computes_places &&
+         mode != InterpolateMode::cubic;
 }
 
 // Is the convolution of so many channels before the resize faster by more than what moving its results
@@ -66,7 +65,7 @@ bool pays(const Node& resize) {
 bool has_parts_to_sink(const Match& m) {
   const Node* const concat = m["x"]->node();
   if (!concat || !concat->is<Concat>() || concat->as<Concat>()->axis != 1 || m["x"]->uses().size() > 1 ||
-      !reads_one_pixel(m))
+      !is_product_of_pixels(m))
     return false;
   const auto& parts = concat->inputs();
   if (!std::all_of(parts.begin(), parts.end(), [](const Value* p) { return p->shape()[1].is_known(); }))
@@ -108,7 +107,7 @@ Ref sunk(const Match& m, const InsertionPoint& point) {
       const Ref few = apply(conv, std::span<const Ref>(operands));
       resized.push_back(apply(resize->op(), std::span(&few, 1)));
     } else {
-      kept.emplace_back(resize && keeps_size(*resize) ? resize->input() : part, point);
+      kept.emplace_back(resize && keeps_pixels(*resize) ? resize->input() : part, point);
       of_kept.push_back(own);
     }
   }
@@ -149,8 +148,8 @@ Tensor product(const Tensor& a, const Tensor& b) {
 bool is_map_of_linear(const Match& m) {
   const Shape& map = m.find(op_info<Reshape>())->output()->shape();
   const Shape& rows = m["x"]->shape();
-  if (!reads_one_pixel(m) || rows.size() != 3 || m.op<Permute>().axes != Axes{0, 2, 1} || map.size() < 3 ||
-      map[0] != rows[0] || map[1] != m["p"]->shape()[0] || !has_numbers(m["p"]) ||
+  if (!is_product_of_pixels(m) || rows.size() != 3 || m.op<Permute>().axes != Axes{0, 2, 1} ||
+      map.size() < 3 || map[0] != rows[0] || map[1] != m["p"]->shape()[0] || !has_numbers(m["p"]) ||
       m["p"]->dtype() != m["w"]->dtype() || size_of(m["w"]->dtype()) < 4 ||
       (m.has("q") && !has_numbers(m["q"])))
     return false;

@@ -181,9 +181,10 @@ namespace {
 
 bool is_seen(double score) { return score > -std::numeric_limits<double>::infinity(); }
 
-const Value& expanded(const Value& value) {
-  const Value* v = &value;
-  while (v->node() && v->node()->is<Expand>()) v = v->node()->input();
+template <class V>
+V& expanded(V& value) {
+  V* v = &value;
+  for (const Node* node = v->node(); node && node->is<Expand>(); node = v->node()) v = node->input();
   return *v;
 }
 
@@ -329,7 +330,7 @@ bool is_of_heads(const Value& column) {
 }
 
 /// A score of each head that stands beside those of the keys in a column of its own; null: there is none.
-const Value* sink_column(const Match& m) {
+Value* sink_column(const Match& m) {
   const Shape& probabilities = m.find(op_info<Softmax>())->output()->shape();
   const auto last = static_cast<std::int64_t>(probabilities.size()) - 1;
   const Slice& shares = m.op<Slice>();
@@ -338,13 +339,13 @@ const Value* sink_column(const Match& m) {
   const bool leaves_it_out = shares.axis == last && shares.start == Dim(0) && shares.step == 1 &&
                              m.find(op_info<Slice>())->output()->shape().back() + 1 == probabilities.back();
   if (!is_one_column || !leaves_it_out) return nullptr;
-  const Value& column = expanded(*m["column"]);
+  Value& column = expanded(*m["column"]);
   const bool has_heads = column.rank() >= 3 && heads_of(column.shape()) == heads_of(probabilities);
   return has_heads && is_of_heads(column) ? &column : nullptr;
 }
 
 Ref sink_of(const Match& m, const InsertionPoint& point) {
-  Ref column(const_cast<Value*>(sink_column(m)), point);
+  Ref column(sink_column(m), point);
   const auto heads = static_cast<std::int64_t>(column.rank()) - 3;
   for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(column.rank()); ++axis)
     if (axis != heads) column = slice(column, axis, Dim(0), Dim(1));

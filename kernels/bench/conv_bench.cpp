@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -187,8 +189,13 @@ int main(int argc, char** argv) {
   using namespace tenon::cpu;
   benchmark::Initialize(&argc, argv);
   std::optional<ForceIsa> forced;
-  for (const Isa isa : runnable_isas())
-    if (argc > 1 && argv[1] == "--isa=" + std::string(name(isa))) forced.emplace(isa);
+  for (const std::string_view argument : std::span(argv, static_cast<std::size_t>(argc)).subspan(1)) {
+    const auto isas = runnable_isas();
+    const auto wanted =
+        std::ranges::find_if(isas, [&](Isa isa) { return argument == "--isa=" + std::string(name(isa)); });
+    if (wanted == isas.end()) return std::fprintf(stderr, "no such argument: %s\n", argument.data()), 2;
+    forced.emplace(*wanted);
+  }
   benchmark::AddCustomContext("isa", std::string(name(isa())));
   benchmark::AddCustomContext("FMA peak, GFLOP/s", std::to_string(peak_gflops()));
   for (const Layer& l : layers) {

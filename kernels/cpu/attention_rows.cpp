@@ -136,14 +136,17 @@ void add_mask(const Attention& a, const Head& head, long i, long keys, float* sc
 
 /// 1 / the sum of weights, which are relative to the highest score.
 struct InverseSum {
-  const float* sink;
+  bool has_sink;
+  float sink = 0;   // an infinite one leaves no share that is a number
   float if_masked;  // all scores are -inf
 
   InverseSum(const Attention& a, long head)
-      : sink(a.sink ? a.sink + head : nullptr),
-        if_masked((a.float_mask || a.bool_mask) && !a.nan_rows ? 0.0f : __builtin_nanf("")) {}
+      : has_sink(a.sink),
+        if_masked((a.float_mask || a.bool_mask) && !a.nan_rows ? 0.0f : __builtin_nanf("")) {
+    if (has_sink) sink = a.sink[head] == infinity ? __builtin_nanf("") : a.sink[head];
+  }
   TENON_INLINE vf operator()(vf sum, vf top) const {
-    if (sink) return 1.0f / (sum + vexp(*sink - top));
+    if (has_sink) return 1.0f / (sum + vexp(sink - top));
     return top == -infinity ? broadcast(if_masked) : 1.0f / sum;
   }
 };

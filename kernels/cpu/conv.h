@@ -23,7 +23,7 @@ enum class ConvAlgorithm {
   winograd_line,  // a kernel of one axis: lines of 4 to 7 outputs (error 3.5 to 5 times that
                   // of gemm)
   depthwise,      // groups == Cin == Cout
-  narrow_groups,  // groups of a few channels, of which some fill a vector: as depthwise
+  narrow_groups,  // of 2, 4, ... outputs, up to a vector, and no more inputs: as depthwise
   transposed,     // one matrix product for each of the stride x stride output phases
   gemm_f16,       // gemm with weights kept in float16: half the memory
   gemm_bf16,      // the same in bfloat16; also transposed, where the CPU multiplies such numbers

@@ -206,7 +206,10 @@ std::string tile_text(const AttentionProgram& p) {
   std::string text =
       "  const Int tile = number % a.query_tiles, head_of_all = number / a.query_tiles;\n"
       "  const Int head = head_of_all % a.heads, batch = head_of_all / a.heads;\n";
-  if (p.has_sink) text += "  const float sink = log2_weight(convert<float>(sinks[head]));\n";
+  if (p.has_sink)
+    text +=
+        "  const float weight = log2_weight(convert<float>(sinks[head]));\n"
+        "  const float sink = weight == float(TENON_INFINITY) ? float(TENON_NAN) : weight;\n";
   return text;
 }
 

@@ -126,7 +126,7 @@ constexpr Relative relatives[] = {
     {"strassen", "gemm", 0.92},        // 0.90 to 0.95 (docs/performance.md#strassens-method)
     {"gemm in pieces", "gemm", 0.67},  // 0.53 to 0.8 (docs/performance.md#amx)
     {"pool of rows", "pool", 0.5},     // 0.35 to 0.6
-    {"narrow groups", "gemm", 0.5},    // 0.15 to 0.8 (docs/kernels.md)
+    {"narrow groups", "gemm", 0.5},    // 0.15 to 0.95 (docs/performance.md#narrow-groups)
     {"winograd line", "gemm", 0.6},    // 0.45 to 0.8 (docs/performance.md#convolutions-along-one-axis)
 };
 

@@ -95,40 +95,52 @@ TEST(SinkResizes, TakesTheLinearThatMadeTheMap) {
 
 struct Left {
   const char* why;
-  std::string resize, conv, result = "%4";
+  std::string resize = R"(interpolate(%x, mode="linear", output=[4,4]) : f32[1,112,4,4])";
+  std::string conv = "@w) : f32[1,6,4,4]";
+  std::string result = "%3";
 };
 
 TEST(SinkResizes, LeavesWhatWouldNotPayOrIsReadElsewhere) {
-  for (const Left& left : {Left{.why = "the resized map is a result, too",
-                          .resize = R"(interpolate(%x, mode="linear", output=[4,4]) : f32[1,112,4,4])",
-                          .conv = "@w",
-                          .result = "%4, %1"},
+  for (const Left& left : {Left{.why = "the resized map is a result, too", .result = "%3, %1"},
                            {.why = "the map shrinks",
-                           .resize = R"(interpolate(%y, mode="linear", output=[4,4]) : f32[1,112,4,4])",
-                           .conv = "@w"},
-                           {.why = "the kernel has several taps",
-                           .resize = R"(interpolate(%x, mode="linear", output=[4,4]) : f32[1,112,4,4])",
-                           .conv = "@v, pad=[1,1]"},
-                           {.why = "the convolution has strides",
-                           .resize = R"(interpolate(%x, mode="linear", output=[4,4]) : f32[1,112,4,4])",
-                           .conv = "@w, stride=[3,3], pad=[3,3]"}}) {
-    const auto graph =
-        graph_with_data(R"(graph head(%a: f32[1,8,4,4], %x: f32[1,112,2,2], %y: f32[1,112,9,9]) {
+                           .resize = R"(interpolate(%y, mode="linear", output=[4,4]) : f32[1,112,4,4])"},
+                           {.why = "the kernel has several taps", .conv = "@v) : f32[1,6,2,2]"},
+                           {.why = "the convolution has strides", .conv = "@w, stride=[2,2]) : f32[1,6,2,2]"},
+                           {.why = "it pads", .conv = "@w, pad=[1,1]) : f32[1,6,6,6]"},
+                           {.why = "it has groups", .conv = "@g, groups=2) : f32[1,6,4,4]"},
+                           {.why = "its weights are computed", .conv = "%c) : f32[1,6,4,4]"}}) {
+    const auto graph = graph_with_data(
+        R"(graph head(%a: f32[1,8,4,4], %x: f32[1,112,2,2], %y: f32[1,112,9,9], %c: f32[6,120,1,1]) {
   @v : f32[6,120,3,3]
   @w : f32[6,120,1,1]
-  %1 = )" + left.resize +
-                        R"(
+  @g : f32[6,60,1,1]
+  %1 = )" +
+        left.resize + R"(
   %2 = concat(%a, %1, axis=1) : f32[1,120,4,4]
-  %3 = conv(%2, )" + left.conv +
-                        R"() : f32[1,6,4,4]
-  %4 = relu(%3) : f32[1,6,4,4]
-  return )" + left.result +
-                        R"(
+  %3 = conv(%2, )" +
+        left.conv + R"(
+  return )" +
+        left.result + R"(
 }
 )");
     fuse(*graph, {.fuse = false});
-    EXPECT_EQ(graph->body().nodes().size(), 4U) << left.why;
+    EXPECT_EQ(graph->body().nodes().size(), 3U) << left.why;
   }
+}
+
+// Its neighbours count 0 times, which is no number where they are infinite.
+TEST(SinkResizes, KeepsCubicResizesToTheSameSize) {
+  const auto graph = graph_with_data(R"(graph head(%a: f32[1,8,4,4], %x: f32[1,112,2,2]) {
+  @w : f32[6,120,1,1]
+  %1 = interpolate(%a, mode="cubic", output=[4,4]) : f32[1,8,4,4]
+  %2 = interpolate(%x, mode="linear", output=[4,4]) : f32[1,112,4,4]
+  %3 = concat(%1, %2, axis=1) : f32[1,120,4,4]
+  %4 = conv(%3, @w) : f32[1,6,4,4]
+  return %4
+}
+)");
+  fuse(*graph, {.fuse = false});
+  EXPECT_EQ(graph->body().nodes().size(), 5U);
 }
 
 TEST(SinkResizes, LeavesMapsOfFewChannels) {

@@ -233,6 +233,14 @@ TEST_P(AttentionOnIsa, CapsScoresAndStandsBesideASink) {
     }
 }
 
+TEST_P(AttentionOnIsa, ASinkOfInfinityLeavesNoNumbersInItsHead) {
+  const float sinks[] = {1.0f, INFINITY};
+  FusedQkv f(1, 2, 3, 20, 16, 16);
+  f.a.sink = sinks;
+  const std::vector<float> out = run(f.a, 1);
+  for (std::size_t i = 0; i < out.size(); i++) EXPECT_EQ(std::isnan(out[i]), i >= out.size() / 2) << i;
+}
+
 TEST_P(AttentionOnIsa, GroupedHeadsShareKeysAndValues) {
   FusedQkv f(1, 6, 40, 50, 16, 16);
   f.a.kv_heads = 2;

@@ -30,13 +30,19 @@ std::size_t place_of(long i, long inner, long pixels, const PixelStrides& stride
   return static_cast<std::size_t>(pixel / pixels * strides.row + pixel % pixels * strides.pixel + i % inner);
 }
 
+/// Gaps between pixels, and between rows.
+struct Gaps {
+  long pixels, rows;
+};
+
 template <class T>
-void check(Resample<T> r, long gap, std::mt19937& generator) {
+void check(Resample<T> r, const Gaps& gaps, std::mt19937& generator) {
   long in = r.images * r.inner, out = in;
   for (const ResampleAxis<T>& a : r.axes) in *= a.in, out *= a.out;
   const long in_width = r.axes.back().in, out_width = r.axes.back().out;
-  r.in = {r.inner + gap, (r.inner + gap) * in_width + gap};
-  r.out = {r.inner + 2 * gap, (r.inner + 2 * gap) * out_width + gap};
+  const long in_pixel = r.inner + gaps.pixels, out_pixel = r.inner + 2 * gaps.pixels;
+  r.in = {in_pixel, in_pixel * in_width + gaps.rows};
+  r.out = {out_pixel, out_pixel * out_width + gaps.rows};
   std::vector<T> x(place_of(in - 1, r.inner, in_width, r.in) + 1);
   std::vector<T> y(place_of(out - 1, r.inner, out_width, r.out) + 2, T(5));
   for (T& v : x) v = static_cast<T>(generator() % 64);
@@ -74,7 +80,7 @@ void check(Resample<T> r, long gap, std::mt19937& generator) {
 
 template <class T>
 void check(const Resample<T>& r, std::mt19937& generator) {
-  for (const long gap : {0, 3}) check(r, gap, generator);
+  for (const Gaps& gaps : {Gaps{0, 0}, Gaps{3, 3}, Gaps{0, 5}}) check(r, gaps, generator);
 }
 
 template <class T>
