@@ -58,8 +58,19 @@ class BatchedStep : public CpuStep {
 
 bool is_bf16(const Value* side) { return side->dtype() == DType::bf16 || is_widened_from(side, DType::bf16); }
 
-/// Are both sides bfloat16, widened or not? Where the CPU multiplies no pairs, tiles widen them.
-bool multiplies_bf16(const BatchedMatmulCall& call) { return is_bf16(call.left) && is_bf16(call.right); }
+/// Is a matrix product best made of bfloat16? Where the CPU multiplies no pairs, tiles widen them, which
+/// takes longer than a small product of floats.
+bool pays_in_bf16(const Shape& left, const Shape& result) {
+  constexpr std::int64_t small = 1 << 13;
+  const auto last = result.end() - 1;
+  return cpu::runs_dot_of_bf16() || left.back().value() * last[-1].value() * last->value() >= small;
+}
+
+/// Are both sides bfloat16, widened or not?
+bool multiplies_bf16(const BatchedMatmulCall& call) {
+  return is_bf16(call.left) && is_bf16(call.right) &&
+         pays_in_bf16(call.left->shape(), call.anchor->output()->shape());
+}
 
 cpu::BatchedGemm gemm_of(const BatchedLayout& layout, const BatchedMatmulCall& call) {
   cpu::BatchedGemm g{
@@ -157,7 +168,8 @@ bool multiplies_halves(const Node& member, const Group& group) {
            !ConstantValue(factor).is_constant();
   };
   return (result == DType::bf16 || result == DType::f32) && is_half(0) && is_half(1) &&
-         member.input(0)->shape().back().value() <= cpu::RowGemm::max_depth;
+         member.input(0)->shape().back().value() <= cpu::RowGemm::max_depth && member.output()->rank() >= 2 &&
+         pays_in_bf16(member.input(0)->shape(), member.output()->shape());
 }
 
 }  // namespace

@@ -316,8 +316,8 @@ TEST(Widen, ConvolutionsOfBfloat16ReadAndWriteItByEveryKernel) {
 // The CPU reads and writes them as they lie: one step.
 TEST(Widen, ProductsOfBatchesOfBfloat16) {
   const std::string_view graphs[] = {
-      R"(graph g(%a: bf16[3,5,7], %b: bf16[3,7,20]) {
-  %1 = matmul(%a, %b) : bf16[3,5,20]
+      R"(graph g(%a: bf16[3,25,17], %b: bf16[3,17,20]) {
+  %1 = matmul(%a, %b) : bf16[3,25,20]
   return %1
 }
 )",
@@ -327,9 +327,9 @@ TEST(Widen, ProductsOfBatchesOfBfloat16) {
   return %2
 }
 )",
-      R"(graph g(%a: bf16[9,24,17], %b: bf16[17,9,16]) {
-  %1 = permute(%b, axes=[1,0,2]) : bf16[9,17,16]
-  %2 = matmul(%a, %1) : bf16[9,24,16]
+      R"(graph g(%a: bf16[9,24,17], %b: bf16[17,9,24]) {
+  %1 = permute(%b, axes=[1,0,2]) : bf16[9,17,24]
+  %2 = matmul(%a, %1) : bf16[9,24,24]
   return %2
 }
 )"};
