@@ -62,16 +62,21 @@ bool pays(const Node& resize) {
   return 2 * static_cast<double>(channels.value()) * saved >= flops_of_moving;
 }
 
-bool has_parts_to_sink(const Match& m) {
+bool joins_resized_maps(const Match& m) {
   const Node* const concat = m["x"]->node();
-  if (!concat || !concat->is<Concat>() || concat->as<Concat>()->axis != 1 || m["x"]->uses().size() > 1 ||
-      !is_product_of_pixels(m))
-    return false;
-  const auto& parts = concat->inputs();
-  if (!std::all_of(parts.begin(), parts.end(), [](const Value* p) { return p->shape()[1].is_known(); }))
-    return false;
+  return concat && concat->is<Concat>() && concat->as<Concat>()->axis == 1 && m["x"]->uses().size() == 1 &&
+         std::any_of(concat->inputs().begin(), concat->inputs().end(), resize_of) && is_product_of_pixels(m);
+}
+
+std::string refuse_parts(const Match& m) {
+  const auto& parts = m["x"]->node()->inputs();
+  const auto has_size = [](const Value* p) { return p->shape()[1].is_known() && pixels_of(p); };
   const auto sinks = [](const Value* p) { return resize_of(p) && pays(*resize_of(p)); };
-  return std::any_of(parts.begin(), parts.end(), sinks) && !std::all_of(parts.begin(), parts.end(), sinks);
+  if (!std::all_of(parts.begin(), parts.end(), has_size)) return "the sizes of the maps are not known";
+  if (std::none_of(parts.begin(), parts.end(), sinks))
+    return "no part grows from so few pixels of so many channels that it would pay";
+  if (std::all_of(parts.begin(), parts.end(), sinks)) return "all parts grow";
+  return {};
 }
 
 // Weights that read channels [begin, end).
@@ -123,7 +128,8 @@ Rule resize_of_convolution() {
   const Pattern x = hole("x"), w = hole("w");
   return {.name = "resize_of_convolution",
           .patterns = {op<Conv>(x, w), op<Conv>(x, w, hole("b"))},
-          .when = has_parts_to_sink,
+          .when = joins_resized_maps,
+          .refuse = refuse_parts,
           .build = sunk};
 }
 

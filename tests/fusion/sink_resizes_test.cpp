@@ -143,17 +143,27 @@ TEST(SinkResizes, KeepsCubicResizesToTheSameSize) {
   EXPECT_EQ(graph->body().nodes().size(), 5U);
 }
 
-TEST(SinkResizes, LeavesMapsOfFewChannels) {
-  const auto graph = graph_with_data(R"(graph head(%a: f32[1,8,4,4], %x: f32[1,64,2,2]) {
-  @w : f32[6,72,1,1]
-  %1 = interpolate(%x, mode="linear", output=[4,4]) : f32[1,64,4,4]
-  %2 = concat(%a, %1, axis=1) : f32[1,72,4,4]
-  %3 = conv(%2, @w) : f32[1,6,4,4]
+std::string head(const std::string& map, const std::string& channels, const std::string& resized) {
+  const std::string joined = std::to_string(8 + std::stoi(channels));
+  return "graph head(%a: f32[1,8" + resized + "], %x: f32[1," + channels + map + R"(]) {
+  @w : f32[6,)" +
+         joined + R"(,1,1]
+  %1 = interpolate(%x, mode="linear", output=[)" +
+         resized.substr(1) + "]) : f32[1," + channels + resized + R"(]
+  %2 = concat(%a, %1, axis=1) : f32[1,)" +
+         joined + resized + R"(]
+  %3 = conv(%2, @w) : f32[1,6)" +
+         resized + R"(]
   return %3
 }
-)");
-  fuse(*graph, {.fuse = false});
-  EXPECT_EQ(graph->body().nodes().size(), 3U);
+)";
+}
+
+TEST(SinkResizes, SaysWhyItLeavesAResize) {
+  const std::string few = "no part grows from so few pixels of so many channels that it would pay";
+  expect_refused(head(",2,2", "64", ",4,4"), "resize_of_convolution", few);
+  expect_refused(head(",9,9", "112", ",4,4"), "resize_of_convolution", few);
+  expect_refused(head(",2,W", "112", ",4,N"), "resize_of_convolution", "the sizes of the maps are not known");
 }
 
 }  // namespace
