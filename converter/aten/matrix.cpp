@@ -76,6 +76,14 @@ Results addr(Call& call) {
   return added(call, with_axis(call.tensor("vec1"), 1) * with_axis(call.tensor("vec2"), 0));
 }
 
+/// The bias as a number for each output, where it is one for all rows: PyTorch broadcasts it.
+Ref of_outputs(const Ref& bias, const Dim& outputs) {
+  const Shape& sizes = bias.shape();
+  const Dim own = sizes.empty() ? Dim(1) : sizes.back();
+  if (numel(sizes) != own || (own != Dim(1) && own != outputs)) return {};
+  return expand(reshape(bias, {own}), {outputs});
+}
+
 Results linear(Call& call) {
   const Ref x = call.tensor("input");
   const Ref weight = call.tensor("weight");
@@ -84,11 +92,11 @@ Results linear(Call& call) {
     const Ref y = product(x, weight);
     return bias ? y + bias : y;
   }
-  if (x.rank() == 1) {
-    const Ref row = with_axis(x, 0);
-    return without_axis(bias ? tenon::linear(row, weight, bias) : tenon::linear(row, weight), 0);
-  }
-  return bias ? tenon::linear(x, weight, bias) : tenon::linear(x, weight);
+  const Ref rows = x.rank() == 1 ? with_axis(x, 0) : x;
+  const Ref added = bias && bias.rank() <= rows.rank() ? of_outputs(bias, weight.shape()[0]) : Ref();
+  Ref y = added ? tenon::linear(rows, weight, added) : tenon::linear(rows, weight);
+  if (x.rank() == 1) y = without_axis(y, 0);
+  return bias && !added ? y + bias : y;
 }
 
 Results bilinear(Call& call) {

@@ -32,6 +32,14 @@ def constant_tensors_as_numbers(i, f):
     return i * 0.5, i + half, f + torch.tensor(0.5, dtype=torch.float64), i - 2.5, i * 3, f.add(i, alpha=2)
 
 
+@case((randn(2, 3, 4), randn(5, 4), randn(5)))
+def biases_are_broadcast(x, w, b):
+    return (
+        F.linear(x, w, b[:1]), F.linear(x, w, b[0]), F.linear(x[0], w, b.view(1, 5)), F.linear(x[0, 0], w, b.view(1, 5)),
+        F.linear(x[0], w, b[:3].view(3, 1)), F.linear(x, w, b.expand(3, 5)), F.linear(x[0, 0], w, b[:1]),
+    )  # fmt: skip
+
+
 @case((arange(2, 6, dtype=torch.uint8), 20 * arange(2, 6, dtype=torch.uint8)))
 def integers_wrap_around_before_they_meet_floats(a, b):
     c = b.flip(1)
