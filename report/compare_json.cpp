@@ -57,7 +57,7 @@ Recording load_recording(const std::filesystem::path& path) {
   const auto not_ours = [&](std::string_view why) {
     return error("this is no profile: {}", why)
         .at(path.string())
-        .hint("write one with: tenon profile model.pt --json " + path.string());
+        .hint("write one with: tenon profile model.pt --json profile.json");
   };
   const char* text = reinterpret_cast<const char*>(bytes.data());
   const json j = parse_json_or_discard({text, bytes.size()});

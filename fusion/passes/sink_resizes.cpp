@@ -207,8 +207,11 @@ const std::vector<Rule>& resize_rules() {
 }  // namespace
 
 Pass sink_resizes() {
-  return {"sink_resizes", names(resize_rules()),
-          [](Rewriter& rewriter) { apply_rules(rewriter, resize_rules()); }};
+  return {"sink_resizes", names(resize_rules()), [](Rewriter& rewriter) {
+            // Weights become integers in linears alone.
+            const bool keeps_linears = is_of_weights(rewriter.precision()) && !half_of(rewriter.precision());
+            apply_rules(rewriter, std::span(resize_rules()).first(keeps_linears ? 1 : 2));
+          }};
 }
 
 }  // namespace tenon

@@ -1,4 +1,5 @@
 // Convolutions of one pixel run before the resizes that they follow.
+#include "ir/ops/linear.h"
 #include "tests/fusion/rewriting.h"
 
 namespace tenon::testing {
@@ -91,6 +92,27 @@ TEST(SinkResizes, TakesTheLinearThatMadeTheMap) {
   return %5
 }
 )");
+}
+
+// Convolutions keep their weights in float32.
+TEST(SinkResizes, KeepsLinearsWhoseWeightsBecomeIntegers) {
+  const auto graph = graph_with_data(R"(graph head(%x: f32[1,4,3]) {
+  @p : f32[112,3]
+  @w : f32[6,112,1,1]
+  %1 = linear(%x, @p) : f32[1,4,112]
+  %2 = permute(%1, axes=[0,2,1]) : f32[1,112,4]
+  %3 = reshape(%2, shape=[1,112,2,2]) : f32[1,112,2,2]
+  %4 = conv(%3, @w) : f32[1,6,2,2]
+  return %4
+}
+)");
+  for (const auto& [precision, linears] : {std::pair{Precision::kept, 0}, {Precision::int8w, 1}}) {
+    const auto fused = clone(*graph);
+    fuse(*fused, {.fuse = false, .precision = precision});
+    EXPECT_EQ(std::ranges::count_if(fused->body().nodes(),
+                                    [](const std::unique_ptr<Node>& n) { return n->is<Linear>(); }),
+              linears);
+  }
 }
 
 struct Left {
