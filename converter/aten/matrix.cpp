@@ -79,6 +79,7 @@ Results addr(Call& call) {
 /// The bias as a number for each output, where it is one for all rows: PyTorch broadcasts it.
 Ref of_outputs(const Ref& bias, const Dim& outputs) {
   const Shape& sizes = bias.shape();
+  if (sizes == Shape{outputs}) return bias;
   const Dim own = sizes.empty() ? Dim(1) : sizes.back();
   if (numel(sizes) != own || (own != Dim(1) && own != outputs)) return {};
   return expand(reshape(bias, {own}), {outputs});
