@@ -48,7 +48,8 @@ void each_pixel(const PoolShape& s, const long (&out)[3], const PoolRun& run, co
         for (next = x + 1; !run.places && next < out[2]; next++) {
           const Span other = spans.w(next);
           if (next == x + 1) apart = other.first - w.first;
-          if (other.first != w.first + (next - x) * apart || other.count != w.count) break;
+          // Of windows that begin at one place the padding may differ.
+          if (apart == 0 || other.first != w.first + (next - x) * apart || other.count != w.count) break;
         }
         const bool are_channels = is_dense && apart == 1;
         window.place = (d.first * s.h.in + h.first) * s.w.in + w.first;

@@ -89,6 +89,10 @@ std::vector<PoolShape> shapes() {
                    .w = {.in = 4},
                    .d = {.in = 6, .kernel = 3, .stride = 1, .pad = 1}});
     all.push_back({.C = channels, .h = {.in = 7, .kernel = 3, .stride = 2, .pad = 1}, .w = {.in = 5}});
+    // Windows that hold the whole image, and padding of other sizes.
+    all.push_back({.C = channels,
+                   .h = {.in = 2, .kernel = 5, .stride = 1, .pad = 2},
+                   .w = {.in = 1, .kernel = 4, .stride = 2, .pad = 2, .ceil_mode = true}});
   }
   return all;
 }
